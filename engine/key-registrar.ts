@@ -2,8 +2,8 @@
  * What a room offers where its venue lets a server wallet have keys that trade for it (interface spec 4.2). The room
  * knows the venue's acts and lists; what is made durable, and when, is engine/custody/registration.
  *
- * Invariants of an implementation: `send` sends once. Its outcome is `refused` or `notSent` only where the act did not
- * take effect and cannot later. No method throws for what a venue, a network or a signer does, but `issue` rejects with
+ * Invariants of an implementation: `send` sends once. Its outcome is `refused` or `notSent` only where what it sent did
+ * not take effect and cannot later. No method throws for what a venue, a network or a signer does, but `issue` rejects with
  * what its `sign` rejects with. Bytes of a secret are not kept after a call.
  */
 import type { CallOptions, MarketRoom, Read } from "./ports.js";
@@ -111,13 +111,15 @@ export interface NotSentAct {
 
 export type ActOutcome =
   | { readonly kind: "done" }
-  /** It did not take effect, and never will. */
+  /** This copy did not take effect, and never will. */
   | {
       readonly kind: "refused";
       readonly reason: ActRefusal;
       /** The venue's own text, cleaned for replies. */
       readonly venueText: string;
       readonly retryAfterMs: number | null;
+      /** These bytes never act, whenever a copy of them arrives that was sent before: they are used up, or no act. */
+      readonly isSpent: boolean;
     }
   | { readonly kind: "notSent"; readonly problem: string; readonly retryAfterMs: number | null }
   /** The venue has had this very act before: it took effect then or was refused, which `look` shows. */
@@ -143,6 +145,8 @@ export interface AgentRegistrar {
   readonly names: readonly string[];
   /** Ms after an answer of the venue in which its lists may not show it yet. */
   readonly listLagMs: number;
+  /** Ms after an approval in which the venue may still refuse requests with the key; 0: it takes them at once. */
+  readonly takeUpMs: number;
   /** `secret`: 32 bytes. Null: no key of the curve. Sends nothing. */
   draft(
     wallet: { readonly account: string; readonly name: string; readonly nowMs: number },

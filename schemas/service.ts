@@ -130,6 +130,7 @@ const signerProblem = words(
     "CONNECTING",
     "UNREACHABLE",
     "PIN",
+    "VERSION",
     "SUITE",
     "SAME_PARTY",
     "SAME_KEK",
@@ -141,7 +142,7 @@ const signerProblem = words(
   ],
   {
     description:
-      "Why no signature can be made. PIN: one of the parties does not pin the other's certificate; SUITE: its program speaks another version; SAME_PARTY, SAME_KEK, SAME_BACKUP_KEY: the two are not apart as they must be; STORE: the store of a party takes no writes; TOKEN, CONTRACT: an outside signer does not take the token, or does not answer as its contract says.",
+      "Why no signature can be made. PIN: one of the parties does not pin the other's certificate; VERSION: its program speaks another version, and both are upgraded together; SUITE: it computes by another suite; SAME_PARTY, SAME_KEK, SAME_BACKUP_KEY: the two are not apart as they must be; STORE: the store of a party takes no writes; TOKEN, CONTRACT: an outside signer does not take the token, or does not answer as its contract says.",
   },
 );
 

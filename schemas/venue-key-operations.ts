@@ -20,11 +20,11 @@ const COMMON = {
 } as const;
 
 const ERRORS = {
-  403: "The co-signer's policy refuses the approval (POLICY_REFUSED).",
+  403: "The policy of the co-signer, or of an outside signer, refuses the approval (POLICY_REFUSED).",
   423: "A cryptographic check failed once, and an operator must act (WALLET_FROZEN).",
 } as const;
 const UNSETTLED =
-  "Nothing was approved: the signer, the store or the venue is unavailable (SIGNER_UNAVAILABLE, STORE_UNAVAILABLE, VENUE_UNAVAILABLE, VENUE_RATE_LIMITED); or the venue has not said yet whether the key is approved (REGISTRATION_UNSETTLED): asked for again it is the same key.";
+  "Nothing was approved: the signer, the store or the venue is unavailable (SIGNER_UNAVAILABLE, STORE_UNAVAILABLE, VENUE_UNAVAILABLE, VENUE_RATE_LIMITED), or too many requests wait for the same keys (OVERLOADED); or the venue has not said yet whether the key is approved (REGISTRATION_UNSETTLED): asked for again it is the same key.";
 const MAKES = {
   ...COMMON,
   method: "POST",
@@ -83,7 +83,7 @@ export const VENUE_KEY_OPERATIONS = {
       ...BODY_ERRORS,
       400: "Another exchange (UNSUPPORTED_EXCHANGE); or parameters are missing or wrong.",
       404: "The owner has no such wallet (WALLET_NOT_FOUND), it has no key there (API_KEY_NOT_FOUND), or this service has no wallets (NOT_FOUND).",
-      503: "The store is unavailable (STORE_UNAVAILABLE); or a key may yet arrive at the venue (REGISTRATION_UNSETTLED), and nothing changed.",
+      503: "The store is unavailable (STORE_UNAVAILABLE); or a key may yet arrive at the venue (REGISTRATION_UNSETTLED): the others are out of use, and the request must be sent again.",
     },
   },
 } as const satisfies Record<string, Operation>;

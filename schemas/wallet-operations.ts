@@ -93,7 +93,7 @@ export const WALLET_OPERATIONS = {
       ...KEY_ERRORS,
       ...UNKNOWN_WALLET,
       ...PENDING,
-      403: "The co-signer's policy refuses this (POLICY_REFUSED), or does not allow this destination (DESTINATION_NOT_ALLOWED).",
+      403: "The policy of the co-signer, or of an outside signer, refuses this (POLICY_REFUSED), or does not allow this destination (DESTINATION_NOT_ALLOWED).",
       409: "A request with this Idempotency-Key is still running (IDEMPOTENCY_IN_PROGRESS).",
       423: "A cryptographic check failed once, and an operator must act (WALLET_FROZEN).",
       500: "No signature was made: a fault of ours, or of the co-signer (FAILED_TO_SIGN).",

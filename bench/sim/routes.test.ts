@@ -18,6 +18,7 @@ import { CHANNELS } from "./venuethree/market/channels.js";
 import { SERVED_ROUTES } from "./venuethree/router.js";
 import { startVenuethreeSim } from "./venuethree/sim.js";
 import { TRANSACTION_TYPES } from "./venuethree/wire/transaction.js";
+import { MONEY_PAGES } from "./venuetwo/account/money-pages.js";
 import { WEB_ROUTES } from "./venuetwo/account/web-routes.js";
 import { STREAM_NAMES } from "./venuetwo/market/market-streams.js";
 import { servedRoutes as venuetwoRoutes } from "./venuetwo/router.js";
@@ -48,6 +49,7 @@ const SERVED: Readonly<Record<string, () => Promise<readonly string[]>>> = {
   venuetwo: async () => [
     ...venuetwoRoutes().map((route) => `/${route}`),
     ...WEB_ROUTES,
+    ...MONEY_PAGES,
     ...at("/ws", STREAM_NAMES),
     ...(await controlsOf(() => startVenuetwoSim(OPTIONS))),
   ],

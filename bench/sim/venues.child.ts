@@ -1,7 +1,9 @@
 /**
  * The local venues as a process of their own. Prints one line of JSON with their addresses. Ends when its parent closes
  * the IPC channel or dies; without such a parent it ends by signals. Settings by environment:
- * SIM_SEED, SIM_{VENUE}_PORT of each venue, SIM_BTC_SIZE, SIM_UNLIMITED.
+ * SIM_SEED, SIM_{VENUE}_PORT of each venue, SIM_BTC_SIZE, SIM_UNLIMITED, SIM_CHAINS (1: the local chains run
+ * too, and their URLs are in the line under `chains`, by chain id, or the reason why not under
+ * `chainProblem`; they end with this process).
  */
 import { LOCAL_VENUE_NAMES, localVenuesOptions, startLocalVenues } from "./venues.js";
 
@@ -16,7 +18,8 @@ if (hasParent) {
 
 const venues = await startLocalVenues(localVenuesOptions(process.env));
 const addresses = LOCAL_VENUE_NAMES.map((name) => [name, { restUrl: venues[name].restUrl, wsUrl: venues[name].wsUrl }]);
-process.stdout.write(`${JSON.stringify(Object.fromEntries(addresses))}\n`);
+const { chainUrls: chains, chainProblem } = venues;
+process.stdout.write(`${JSON.stringify({ ...Object.fromEntries(addresses), chains, chainProblem })}\n`);
 
 function stop(): void {
   void venues.stop().finally(() => process.exit(0));

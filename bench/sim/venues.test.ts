@@ -1,5 +1,12 @@
 /** The local venues as they are started together. */
-import { describe, expect, it } from "vitest";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { compileChild } from "../../engine/storage/test/compile-child.js";
 import { publicKeyOf } from "../../feeds/venuethree/sign/schnorr.js";
 import { DEMO_SYMBOLS, LOCAL_VENUES, localVenuesOptions, startLocalVenues } from "./venues.js";
 
@@ -51,6 +58,45 @@ describe("local venues", () => {
         const lots = exchange.accounts.position(account?.accountId ?? "", symbol, "BOTH")?.qtyLots ?? 0;
         expect(lots / 10 ** qtyDecimals).toBe(1.5);
       }
+    } finally {
+      await venues.stop();
+    }
+  });
+
+  it("run chains beside them in a process of their own, make money there, and take all with them when they are killed", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "unwind-venues-"));
+    const program = compileChild("bench/sim/venues.child.ts", folder);
+    const env = { ...process.env, SIM_SEED: "6", SIM_CHAINS: "1" };
+    const child = spawn(process.execPath, [program], { env, stdio: ["ignore", "pipe", "inherit"] });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const [line] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
+    rmSync(folder, { recursive: true });
+    const { venueone, venuetwo, chains } = JSON.parse(line) as Record<"venueone" | "venuetwo", { restUrl: string }> & {
+      chains: Record<string, string>;
+    };
+    expect(Object.keys(chains)).toEqual(["1", "56", "42161"]);
+    const to = `0x${"5".repeat(40)}`;
+    const mint = async (venue: { restUrl: string }, body: object) =>
+      (await fetch(`${venue.restUrl}/_sim/mint`, { method: "POST", body: JSON.stringify({ to, ...body }) })).json();
+    expect(await mint(venuetwo, { chainId: 56, token: "USDT", amount: "7.5", coins: "1" })).toMatchObject({
+      balance: "7.5",
+    });
+    expect(await mint(venueone, { chainId: 42161, token: "USDC", amount: "2" })).toMatchObject({ balance: "2" });
+    expect(await mint(venuetwo, { chainId: 10, token: "USDT", amount: "1" })).toHaveProperty("error");
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    const answers = () =>
+      Promise.all(Object.values(chains).map((url) => fetch(url, { method: "POST" }).then(Boolean, () => false)));
+    await expect.poll(answers).toEqual([false, false, false]);
+  });
+
+  it("start without the chains where these cannot run, and say why", async () => {
+    const options = { seed: 7, flow: { levelCount: 20 }, hasChains: true };
+    const venues = await startLocalVenues(options, () => Promise.reject(new Error("no such program")));
+    try {
+      expect([venues.chainUrls, venues.chainProblem]).toEqual([{}, "Error: no such program"]);
+      const answer = await fetch(`${venues.venuetwo.restUrl}/_sim/mint`, { method: "POST", body: "{}" });
+      expect(await answer.json()).toEqual({ error: "the venue has no chains" });
     } finally {
       await venues.stop();
     }

@@ -1,5 +1,7 @@
 /** The table of local venues, and all of them on one price model. On each the demo trader holds a long of BTC and a short of ETH. */
 import { createSystemClock } from "../../engine/domain/clock.js";
+import type { WorldUrls } from "./chain/faucet.js";
+import { type ChainWorld, startChainWorld } from "./chain/world.js";
 import { createFactorModel } from "./core/market/factor-model.js";
 import type { DemoOptions, LocalVenue, LocalVenueServer } from "./core/local-venue.js";
 import { venuefour } from "./venuefour/demo.js";
@@ -18,10 +20,19 @@ export const LOCAL_VENUE_NAMES = Object.keys(LOCAL_VENUES) as LocalVenueName[];
 export const DEMO_SYMBOLS = ["BTC", "ETH", "SOL"];
 
 type Servers = { readonly [Name in LocalVenueName]: Awaited<ReturnType<Table[Name]["start"]>> };
-export type LocalVenues = Servers & { stop(): Promise<void> };
+export type LocalVenues = Servers & {
+  /** Of the local chains, by their ids; none where they were not asked for or do not run. */
+  readonly chainUrls: WorldUrls;
+  /** Why chains that were asked for do not run; the venues do without them. */
+  readonly chainProblem: string | null;
+  stop(): Promise<void>;
+};
 
-export interface LocalVenuesOptions extends Partial<Omit<DemoOptions, "clock" | "priceSource" | "coins" | "port">> {
+export interface LocalVenuesOptions
+  extends Partial<Omit<DemoOptions, "clock" | "priceSource" | "coins" | "port" | "chains">> {
   readonly seed: number;
+  /** Runs the local chains too, for deposits and withdrawals. Default false. */
+  readonly hasChains?: boolean;
   /** Default: free ones. */
   readonly ports?: Readonly<Partial<Record<LocalVenueName, number>>>;
 }
@@ -37,21 +48,40 @@ export function localVenuesOptions(environment: Readonly<Record<string, string |
     listsOthers: false,
     btcSize: environment["SIM_BTC_SIZE"] ?? "2",
     unlimited: environment["SIM_UNLIMITED"] === "1",
+    hasChains: environment["SIM_CHAINS"] === "1",
   };
 }
 
-export async function startLocalVenues(options: LocalVenuesOptions): Promise<LocalVenues> {
+export async function startLocalVenues(
+  options: LocalVenuesOptions,
+  startWorld: () => Promise<ChainWorld> = startChainWorld,
+): Promise<LocalVenues> {
   const { seed, ports, btcSize = "2", listsOthers = true, unlimited = false, flow = {} } = options;
   const clock = createSystemClock();
   const priceSource = createFactorModel({ seed, startMs: clock.wallMs() });
-  const common = { clock, priceSource, coins: DEMO_SYMBOLS, btcSize, listsOthers, unlimited, flow };
+  let chainProblem: string | null = null;
+  // Their program is an optional package, and not for every machine.
+  const world =
+    options.hasChains !== true
+      ? null
+      : await startWorld().catch((error: unknown) => {
+          chainProblem = String(error);
+          return null;
+        });
+  const chainUrls = world?.rpcUrls ?? {};
+  const chains = world === null ? {} : { chains: { rpcUrls: chainUrls } };
+  const common = { clock, priceSource, coins: DEMO_SYMBOLS, btcSize, listsOthers, unlimited, flow, ...chains };
   const servers: Record<string, LocalVenueServer> = {};
-  for (const [index, name] of LOCAL_VENUE_NAMES.entries())
-    servers[name] = await LOCAL_VENUES[name].start({ ...common, seed: seed + index, port: ports?.[name] ?? 0 });
-  return {
-    ...(servers as Servers),
-    async stop() {
-      await Promise.all(Object.values(servers).map((server) => server.stop()));
-    },
+  const stop = async (): Promise<void> => {
+    await Promise.all(Object.values(servers).map((server) => server.stop()));
+    await world?.stop();
   };
+  try {
+    for (const [index, name] of LOCAL_VENUE_NAMES.entries())
+      servers[name] = await LOCAL_VENUES[name].start({ ...common, seed: seed + index, port: ports?.[name] ?? 0 });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { ...(servers as Servers), chainUrls, chainProblem, stop };
 }

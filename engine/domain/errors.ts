@@ -64,9 +64,9 @@ const ERROR_TABLE = {
   OPERATOR_DATA: { status: 403, text: "Fills, decisions and execution quality are served to the operator only" },
   INVALID_API_CREDENTIALS: { status: 403, text: "Invalid API credentials" },
   SYMBOL_NOT_ALLOWED: { status: 403, text: "Trading {symbol} is not allowed" },
-  /** The co-signer's own configuration; the name of the rule is in the details. */
-  POLICY_REFUSED: { status: 403, text: "The co-signer's policy refuses this" },
-  DESTINATION_NOT_ALLOWED: { status: 403, text: "The co-signer's policy does not allow this destination" },
+  /** Of the co-signer, or of an outside signer; the name of the rule is in the details. */
+  POLICY_REFUSED: { status: 403, text: "The signer's policy refuses this" },
+  DESTINATION_NOT_ALLOWED: { status: 403, text: "The signer's policy does not allow this destination" },
   VENUE_NOT_ALLOWED: { status: 403, text: "Trading on {exchange} is not allowed" },
   DAILY_LIMIT: { status: 403, text: "Daily notional exceeds the allowed maximum" },
   NOT_FOUND: { status: 404, text: "Not found" },

@@ -8,7 +8,7 @@ export interface WalletAct {
   readonly what: "wallet.create" | "wallet.sign" | "venue-key.register" | "venue-key.rotate" | "venue-key.revoke";
   /** Wallet id; "" where none was made. */
   readonly subject: string;
-  /** `pending`: an outside signer has it and has not decided. */
+  /** `pending`: an outside signer, or the venue, may have it, and has not said what it came to. */
   readonly outcome: "done" | "refused" | "failed" | "pending";
   readonly details: Readonly<Record<string, string | boolean>>;
 }
@@ -57,7 +57,8 @@ export class ActRows {
       });
     if (LEAVES_NO_ROW.has(code)) return refusal;
     const named = textsOf(context, ["rule", "signerRequestId"]);
-    const outcome = code === "APPROVAL_PENDING" ? "pending" : REFUSALS.has(code) ? "refused" : "failed";
+    const isOpen = code === "APPROVAL_PENDING" || context["isUnsettled"] === true;
+    const outcome = isOpen ? "pending" : REFUSALS.has(code) ? "refused" : "failed";
     await this.appendOrLog({ ...act, outcome, details: { ...details, code, ...named } });
     return refusal;
   }

@@ -23,7 +23,7 @@ const never = new Promise<never>(() => {});
 
 function stand() {
   const [store, clock, acts, logger] = [createMemoryStore(), new VirtualClock(), new TestActs(), silentLogger];
-  const venue = new FakeVenue(clock, "short");
+  const venue = new FakeVenue(clock, "long");
   venue.funded.add(ACCOUNT);
   let boots = 0;
   const sign = async (_id: string, _origin: string, { text = "" }: { text?: string }) => ({
@@ -31,8 +31,7 @@ function stand() {
     digest: "",
   });
   return {
-    store,
-    venue,
+    ...{ store, venue, clock, acts },
     /** As after a restart. */
     async open(): Promise<KeyDesk> {
       const book = new KeyBook(store);
@@ -85,5 +84,62 @@ it.each(["register", "rotate"] as const)(
     // Another request rotates on.
     if (act === "rotate") await desk.rotate(WALLET, "venueone", true, call("r-3", "another"));
     expect(venue.approvals).toBe(before + (act === "rotate" ? 2 : 1));
+  },
+);
+
+it("what the venue has not said yet leaves a row that says so: unknown is not failed", async () => {
+  const { venue, clock, acts, open } = stand();
+  const desk = await open();
+  venue.weather = () => "lost";
+  const asked = desk.register(WALLET, "venueone", true, call("r-1", "k")).catch((error: unknown) => error);
+  for (let passedMs = 0; passedMs < 20_000; passedMs += 500) await clock.advanceAsync(500);
+  expect(await asked).toMatchObject({ code: "REGISTRATION_UNSETTLED" });
+  const details = { exchange: "venueone", code: "REGISTRATION_UNSETTLED" };
+  expect(acts.rows).toMatchObject([{ what: "venue-key.register", outcome: "pending", details }]);
+  venue.weather = () => "fine";
+  const again = desk.register(WALLET, "venueone", true, call("r-2", "k"));
+  for (let passedMs = 0; passedMs < 20_000; passedMs += 500) await clock.advanceAsync(500);
+  expect((await again).secretHex).toMatch(/^0x/);
+  expect(acts.rows.map(({ outcome }) => outcome)).toEqual(["pending", "done"]);
+});
+
+/** While the venue's clock goes on. */
+async function passed<T>(clock: VirtualClock, asked: Promise<T>): Promise<T | unknown> {
+  const outcome = asked.catch((error: unknown) => error);
+  for (let passedMs = 0; passedMs < 20_000; passedMs += 500) await clock.advanceAsync(500);
+  return outcome;
+}
+
+it.each(["register", "rotate"] as const)(
+  "a %s that was told of a key which another request began is repeated as that, also over a crash",
+  async (act) => {
+    const { store, venue, clock, open } = stand();
+    if (act === "rotate") await (await open()).register(WALLET, "venueone", true, call("r-0", null));
+    const before = venue.approvals;
+    const first = await open();
+    venue.weather = () => "lost";
+    expect(await passed(clock, first[act](WALLET, "venueone", true, call("r-1", "one")))).toMatchObject({
+      code: "REGISTRATION_UNSETTLED",
+    });
+    venue.weather = () => "fine";
+    store.gate = async ({ writes }) => {
+      const isKept = writes.some(({ namespace }) => namespace === "wallet-requests");
+      if (isKept && venue.approvals > before) await never;
+    };
+    void first[act](WALLET, "venueone", true, call("r-2", "two"));
+    for (let passedMs = 0; passedMs < 20_000; passedMs += 500) await clock.advanceAsync(500);
+    expect(venue.approvals).toBe(before + 1);
+    store.gate = async () => {};
+    const desk = await open();
+    if (act === "rotate") {
+      await desk.rotate(WALLET, "venueone", true, call("r-4", "another"));
+      expect(venue.approvals).toBe(before + 2);
+    }
+    const after = venue.approvals;
+    for (const key of ["two", "one"]) {
+      const answer = await passed(clock, desk[act](WALLET, "venueone", true, call("r-3", key)));
+      expect(answer, key).toMatchObject({ replayed: true, secretHex: null });
+    }
+    expect(venue.approvals).toBe(after);
   },
 );

@@ -56,11 +56,8 @@ export class KeyDesk {
     const { registrations } = this.#parts;
     const owner = ownerOf(wallet, venue);
     return this.#make("venue-key.register", wallet, venue, call, {
-      check: () => {
-        const key = registrations.find(owner);
-        if (key?.isAnswered === true)
-          throw new ServiceError("API_KEY_EXISTS", { exchange: venue, signerAddress: key.signer });
-      },
+      // Whether the key that there is stands in the way, the venue may have to say.
+      check: () => {},
       act: (requestId) => registrations.register({ ...owner, requestId }, showsSecret),
     });
   }
@@ -108,11 +105,11 @@ export class KeyDesk {
       }
     };
     const recover = (requestId: string): Promise<KeyFacts> => {
-      const found = this.#parts.registrations.find(ownerOf(wallet, venue));
-      if (found?.isAnswered !== true || found.requestId !== requestId) return act(requestId);
-      // What the crash cut short is done, and told: there is no second secret.
-      const { secretHex: _, ...key } = found;
-      return Promise.resolve(key);
+      // Done, and told, before the crash: there is no second secret. A later rotation may have taken its place since.
+      const found = this.list(wallet.walletId).find(
+        (key) => key.venue === venue && key.isAnswered && key.requestIds.includes(requestId),
+      );
+      return found === undefined ? act(requestId) : Promise.resolve(found);
     };
     const isOpen = (error: unknown): boolean =>
       error instanceof ServiceError && (error.context["isUnsettled"] === true || error.status === 202);

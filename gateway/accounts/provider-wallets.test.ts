@@ -33,7 +33,7 @@ const provider = {
   },
 };
 const BLOCKS = { venuetwo: { apiKey: "of a registered key" } };
-const keys = { blocks: async (walletId: string) => (walletId === WALLET.walletId ? BLOCKS : {}) };
+const keys = { opened: async (walletId: string) => (walletId === WALLET.walletId ? BLOCKS : {}) };
 const source = joinedWallets(new MemoryCredentials([CONFIGURED]), provider, keys);
 const wallets = { source, owners: new Owners() };
 

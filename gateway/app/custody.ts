@@ -5,11 +5,10 @@
 import { refusalReply } from "../../engine/custody/policy/refusals.js";
 import { DurablePartyStore } from "../../engine/custody/provider/durable-party-store.js";
 import { EmbeddedProvider } from "../../engine/custody/provider/embedded-provider.js";
-import type { PartyStore } from "../../engine/custody/provider/party-store.js";
 import { signingIntent } from "../../engine/custody/provider/signing-intent.js";
+import { takingOver } from "../../engine/custody/provider/taking-over.js";
 import type { SignerProblem } from "../../engine/custody/provider/wallet-provider.js";
 import { systemRandom } from "../../engine/custody/mpc/base/random.js";
-import { shareContext } from "../../engine/custody/mpc/state/share-record.js";
 import type { Keyring } from "../../engine/custody/sealing/keyring.js";
 import { type Clock, delay } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
@@ -22,7 +21,7 @@ import { StartError } from "../children/start-error.js";
 import { backedUpIn, openBackupFolder } from "../custody/backup-folder.js";
 import { CustodyRecord } from "../custody/custody-record.js";
 import { LinkClient, type LinkPlace } from "../custody/link-client.js";
-import type { LinkStatus } from "../custody/link-status.js";
+import { signerProblemOf } from "../custody/link-status.js";
 import { openIdentity } from "../custody/link-tls.js";
 import { PartyCertificateError } from "../custody/party-certificate.js";
 import { identityOfParty } from "../custody/party-identity.js";
@@ -59,9 +58,9 @@ export interface Custody {
 /** A co-signer that is slow to come is waited for no longer than this: the service trades without it. */
 const MEETING_MS = 5_000;
 const LOOK_MS = 25;
-/** What the two parties' configurations have to change; waiting mends none of it. */
+/** What the two parties' configurations have to change; waiting mends none of it, as it mends VERSION in an upgrade. */
 const MISFITS: ReadonlyMap<SignerProblem, string> = new Map([
-  ["SUITE", "the co-signer is of another version of the protocol"],
+  ["SUITE", "the co-signer computes by another suite of the protocol"],
   ["SAME_PARTY", "the other side of the link is a service, not a co-signer: COSIGNER_DIR or COSIGNER_URL is wrong"],
   ["SAME_KEK", "both parties seal with one key-encryption key: whoever has it has both shares"],
   ["SAME_BACKUP_KEY", "both parties have one backup key: whoever has its private half has both shares"],
@@ -101,13 +100,13 @@ async function opened(parts: CustodyParts, undo: (() => Promise<void>)[], stop: 
   undo.push(() => runner.close());
   const provider = new EmbeddedProvider({
     ...{ identity: identityOfParty(0, ring, backupKey), link, backups, runner, clock, events: record, owners },
-    store: takingOver(new DurablePartyStore(store), ring),
+    store: takingOver(new DurablePartyStore(store), ring, 0),
     rows: store,
     backedUp: () => backedUpIn(backupDirectory, 0),
     intents: { encode: signingIntent },
     rules: { explain: refusalReply },
     random: systemRandom,
-    linkProblem: () => problemOf(link.status()),
+    linkProblem: () => signerProblemOf(link.status()),
     creationWrites: creationWritesOf(audit),
   });
   const restores = new WalletRestores({
@@ -155,20 +154,6 @@ function reachOf(parts: CustodyParts, undo: (() => Promise<void>)[]): CosignerRe
   };
 }
 
-/** Epochs that the session's thread sealed are written under the key of the moment (keyring.ts). */
-function takingOver(store: PartyStore, ring: Keyring): PartyStore {
-  return {
-    load: () => store.load(),
-    share: (walletId, epoch) => store.share(walletId, epoch),
-    commit(commit) {
-      const { walletId, put } = commit;
-      if (put === null) return store.commit(commit);
-      const context = shareContext({ walletId, party: 0, epoch: put.epoch, publicKey: put.publicKey });
-      return store.commit({ ...commit, put: { ...put, record: ring.takeOver(context, put.record) } });
-    },
-  };
-}
-
 /** Throws StartError where the two parties may not work together; a co-signer that is away keeps nobody from starting. */
 async function meeting(provider: EmbeddedProvider, cosigner: CosignerReach, clock: Clock): Promise<void> {
   for (let waitedMs = 0; waitedMs < MEETING_MS; waitedMs += LOOK_MS) {
@@ -180,9 +165,4 @@ async function meeting(provider: EmbeddedProvider, cosigner: CosignerReach, cloc
   }
   // Elsewhere a stranger on the way could bring this about, and the service trades without the co-signer.
   if (cosigner.isOwn && provider.status().problem === "PIN") throw new StartError([WRONG_PIN]);
-}
-
-function problemOf({ connected, lastProblem }: LinkStatus): SignerProblem | null {
-  if (connected || lastProblem === null) return null;
-  return lastProblem === "PIN" || lastProblem === "REFUSED" || lastProblem === "NO_CERTIFICATE" ? "PIN" : "UNREACHABLE";
 }

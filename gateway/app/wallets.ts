@@ -130,8 +130,8 @@ export function walletDesks(
     if (wallet === null) return null;
     return {
       ...{ walletId: wallet.walletId, address: wallet.address },
-      blocks: () => registrations.storedBlocks(wallet.walletId),
-      listen: (hear) => registrations.listen(wallet.walletId, hear),
+      blocks: () => registrations.blocks.stored(wallet.walletId),
+      listen: (hear) => registrations.blocks.listen(wallet.walletId, hear),
     };
   };
   const keyDesk = new KeyDesk({ registrations, keyed, logger, appendAct });

@@ -294,7 +294,11 @@ async function listen(
   undo.push(() => auth.stop());
   const version = overrides.version ?? VERSION;
   const operator = { loopbackOnly: config.trustsLoopback && isLoopback(config.host), open: false };
-  const wallets = joinedWallets(overrides.wallets ?? new MemoryCredentials(), provider, keys?.registrations ?? null);
+  const wallets = joinedWallets(
+    overrides.wallets ?? new MemoryCredentials(),
+    provider,
+    keys?.registrations.blocks ?? null,
+  );
   const recordAct = recordActs(administration, logger);
   const server = await startServer(
     {

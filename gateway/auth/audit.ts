@@ -11,7 +11,7 @@ export interface AuditRow {
   readonly what: string;
   /** What it was done to: a key id, an owner; "" for nothing. */
   readonly subject: string;
-  /** `pending`: neither yet; somebody outside decides. */
+  /** `pending`: none of them yet; somebody outside decides, or has not said. */
   readonly outcome: "done" | "refused" | "failed" | "pending";
   /** Short plain fields; never a secret. */
   readonly details: Readonly<Record<string, string | number | boolean | readonly string[]>>;

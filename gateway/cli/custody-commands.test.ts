@@ -79,7 +79,11 @@ describe("unwind custody init", () => {
   it("takes public keys whose private halves are elsewhere, and makes none then", async () => {
     const keys = [join(folder, "a.key"), join(folder, "b.key")];
     const made = await Promise.all(keys.map((file) => run("custody", "backup-key", file, "--json")));
-    const [service, cosigner] = made.map(({ stdout }) => (JSON.parse(stdout) as { publicKey: string }).publicKey);
+    const [service, cosigner] = made.map(({ stdout }, at) => {
+      const { backupPublicKey, ...rest } = JSON.parse(stdout) as Record<string, string>;
+      expect(rest).toEqual({ backupPrivateFile: keys[at] });
+      return backupPublicKey;
+    });
     const told = await run(
       ...["custody", "init", join(folder, "new"), "--json", "--service-backup-key", String(service)],
       ...["--cosigner-backup-key", String(cosigner)],
@@ -142,7 +146,7 @@ describe("unwind custody certificate", () => {
       expect(made.stdout).toContain(`1. Add ${nextPin} to peerPins in the party.json of the other party`);
       expect(made.stdout).toContain(`unwind custody certificate ${directory} --use`);
       const again = await run("custody", "certificate", directory, "--json");
-      expect(JSON.parse(again.stdout)).toEqual({ pin: nextPin, formerPin });
+      expect(JSON.parse(again.stdout)).toEqual({ pin, nextPin });
 
       const used = await run("custody", "certificate", directory, "--use");
       expect([used.code, used.stderr]).toEqual([0, ""]);

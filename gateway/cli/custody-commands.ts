@@ -9,9 +9,10 @@ import { createLogger, LOG_LEVELS, type LogLevel } from "../app/log.js";
 import { CosignerRefused } from "../cosigner/cosigner.js";
 import { type RunningCosigner, runCosigner } from "../cosigner/run-cosigner.js";
 import {
-  type CertificateChange,
+  type MadeCertificate,
   makeNextCertificate,
   pinsOfParty,
+  type UsedCertificate,
   useNextCertificate,
 } from "../custody/certificate-change.js";
 import { PartyCertificateError } from "../custody/party-certificate.js";
@@ -55,7 +56,7 @@ export function addCustody(custody: Command, parts: ProgramParts): void {
         parts,
         options,
         () => changeCertificate(resolve(folder), isUse),
-        (change) => certificateText(change as CertificateChange, resolve(folder), isUse),
+        (change) => certificateText(change as MadeCertificate | UsedCertificate, resolve(folder)),
       );
     });
   custody
@@ -105,7 +106,7 @@ function init(directory: string, options: Options) {
 function makeBackupKey(path: string) {
   try {
     const { file, key } = writeBackupPair(path, systemRandom);
-    return { privateFile: file, publicKey: key.bytes.toString("hex") };
+    return { backupPrivateFile: file, backupPublicKey: key.bytes.toString("hex") };
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
     const problem = code === "EEXIST" ? "exists already: name a new file" : `cannot be written (${code})`;
@@ -113,7 +114,7 @@ function makeBackupKey(path: string) {
   }
 }
 
-function changeCertificate(directory: string, isUse: boolean): CertificateChange {
+function changeCertificate(directory: string, isUse: boolean): MadeCertificate | UsedCertificate {
   const party = partyOfFolder(directory, textOf);
   if (party === null)
     throw new CliFailure(EXIT_USAGE, "NO_PARTY", `${directory} is no party's folder: no party.json there names one`);

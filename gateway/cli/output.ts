@@ -5,7 +5,7 @@
 import type { AuditPage } from "../auth/audit.js";
 import type { KeyView, NewSecret } from "../auth/key-admin.js";
 import type { WalletLine } from "../admin/wallet-admin.js";
-import type { CertificateChange } from "../custody/certificate-change.js";
+import type { MadeCertificate, UsedCertificate } from "../custody/certificate-change.js";
 import type { PartyName } from "../custody/party-names.js";
 import type { MadeParty } from "../custody/party-setup.js";
 
@@ -90,16 +90,16 @@ export function partiesText(made: unknown): string {
 }
 
 /** The pins, and what the operators do next: in this order the two parties can talk after each step. */
-export function certificateText(change: CertificateChange, folder: string, isUsed: boolean): string {
-  const { pin, formerPin } = change;
-  const away = `Take ${formerPin} out of peerPins of the other party, and start that party again.`;
-  const steps = isUsed
-    ? ["Start this party again.", away]
-    : [
-        `Add ${pin} to peerPins in the party.json of the other party, beside ${formerPin}, and start that party again.`,
-        `\`unwind custody certificate ${folder} --use\`, and start this party again.`,
-        away,
-      ];
+export function certificateText(change: MadeCertificate | UsedCertificate, folder: string): string {
+  const away = (pin: string) => `Take ${pin} out of peerPins of the other party, and start that party again.`;
+  const steps =
+    "formerPin" in change
+      ? ["Start this party again.", away(change.formerPin)]
+      : [
+          `Add ${change.nextPin} to peerPins in the party.json of the other party, beside ${change.pin}, and start that party again.`,
+          `\`unwind custody certificate ${folder} --use\`, and start this party again.`,
+          away(change.pin),
+        ];
   return `${fieldsText(change)}\n${nextText(steps)}`;
 }
 

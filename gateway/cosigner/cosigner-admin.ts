@@ -24,9 +24,12 @@ export function cosignerPorts(cosigner: Cosigner, startedAtMs: number): AdminPor
 /** An approval: the refresh itself is begun at the service. */
 export function cosignerWallets({ host, restores }: Pick<Cosigner, "host" | "restores">): WalletAdmin {
   const approve = async (walletId: string, mode: 1 | 2) => {
-    const approved = host.approve(walletId, mode);
-    if (approved === null) throw new AdminRefusal("WALLET_UNKNOWN", "No such wallet at the co-signer");
-    return { walletId, epoch: approved.epoch, state: "APPROVED" };
+    const report = host.approve(walletId, mode);
+    if (report.ok) return { walletId, epoch: report.epoch, state: "APPROVED" };
+    if (report.status === null) throw new AdminRefusal("WALLET_UNKNOWN", "No such wallet at the co-signer");
+    const state = STATES[report.status];
+    const why = `The wallet is ${state} at the co-signer, which does not allow this: nothing was approved`;
+    throw new AdminRefusal("WALLET_STATE", why, { state });
   };
   return {
     list: async () =>

@@ -11,6 +11,7 @@ import { DurablePartyStore } from "../../engine/custody/provider/durable-party-s
 import { createCosignerRunner } from "../../engine/custody/provider/local-runner.js";
 import { runnerPorts } from "../../engine/custody/provider/runner-ports.js";
 import { sealedShares } from "../../engine/custody/provider/share-row.js";
+import { takingOver } from "../../engine/custody/provider/taking-over.js";
 import { walletIdText } from "../../engine/custody/provider/wallet-names.js";
 import { systemRandom } from "../../engine/custody/mpc/base/random.js";
 import { DEFAULT_POLICY, type Policy } from "../../engine/custody/policy/policy.js";
@@ -110,7 +111,7 @@ async function opened(
   const record = new CustodyRecord({ audit, logger });
   const host = new CosignerHost({
     ...{ identity: identityOfParty(1, ring, backupKey), link, clock, events: record },
-    store: new DurablePartyStore(store),
+    store: takingOver(new DurablePartyStore(store), ring, 1),
     backups: await openBackupFolder({ path: config.backupDirectory, party: 1, clock }),
     runner: createCosignerRunner(runnerPorts(ring, backupKey, secp256k1)),
     dayBook: await openDayBook(store, policy, parts),

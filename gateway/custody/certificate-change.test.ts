@@ -81,15 +81,15 @@ describe("a new certificate", () => {
       expect(await met(of)).toBe("connected");
 
       const made = makeNextCertificate(files, party === "service" ? 0 : 1);
-      expect([made.formerPin, pinsOfParty(files)]).toEqual([former, { pin: former, nextPin: made.pin }]);
+      expect([made.pin, pinsOfParty(files)]).toEqual([former, made]);
       expect(statSync(`${files.keyFile}.next`).mode & 0o777).toBe(0o600);
       expect(await met(of)).toBe("connected");
-      setPins(peer, former, made.pin);
+      setPins(peer, former, made.nextPin);
       expect(await met(of)).toBe("connected");
-      expect(useNextCertificate(files)).toEqual(made);
-      expect([shown(own), pinsOfParty(files)]).toEqual([made.pin, { pin: made.pin }]);
+      expect(useNextCertificate(files)).toEqual({ pin: made.nextPin, formerPin: former });
+      expect([shown(own), pinsOfParty(files)]).toEqual([made.nextPin, { pin: made.nextPin }]);
       expect(await met(of)).toBe("connected");
-      setPins(peer, made.pin);
+      setPins(peer, made.nextPin);
       expect(await met(of)).toBe("connected");
 
       const kept = { certFile: `${files.certFile}.old`, keyFile: `${files.keyFile}.old` };
@@ -112,10 +112,10 @@ describe("a new certificate", () => {
     useNextCertificate(files);
     expect(certificateProblem(() => useNextCertificate(files))).toBe("NO_NEXT");
     const second = makeNextCertificate(files, 0);
-    expect(second.formerPin).toBe(first.pin);
+    expect(second.pin).toBe(first.nextPin);
     useNextCertificate(files);
     const kept = { certFile: `${files.certFile}.old`, keyFile: `${files.keyFile}.old` };
-    expect([shown(of("service")), formatPin(readPartyCertificate(kept).pin)]).toEqual([second.pin, first.pin]);
+    expect([shown(of("service")), formatPin(readPartyCertificate(kept).pin)]).toEqual([second.nextPin, first.nextPin]);
     expect(
       readdirSync(of("service"))
         .filter((name) => name.startsWith("link"))
@@ -128,7 +128,7 @@ describe("a wrong order", () => {
   it.each(PARTY_NAMES)("is refused by the link until the other party pins what the %s shows", async (party) => {
     const of = place();
     const files = filesOf(of(party));
-    const { pin, formerPin } = makeNextCertificate(files, party === "service" ? 0 : 1);
+    const { pin: formerPin, nextPin: pin } = makeNextCertificate(files, party === "service" ? 0 : 1);
     // Taken up before it is pinned.
     useNextCertificate(files);
     expect(await met(of)).not.toBe("connected");
@@ -143,7 +143,7 @@ describe("a wrong order", () => {
 
   it("of pins is named: three at once, and the party's own", () => {
     const of = place();
-    const { pin, formerPin } = makeNextCertificate(filesOf(of("service")), 0);
+    const { pin: formerPin, nextPin: pin } = makeNextCertificate(filesOf(of("service")), 0);
     setPins(of("cosigner"), formerPin, pin, `sha256:${"0".repeat(64)}`);
     const read = readPartyConfig(of("cosigner"), "cosigner", (path) => readFileSync(path, "utf8"));
     expect(read).toMatchObject({ ok: false, problems: [expect.stringContaining("take the former one away")] });
@@ -183,7 +183,7 @@ describe("a kill before any act on a file", () => {
       const before = shown(directory);
       const wasKilled = killed("make", directory, at);
       expect([shown(directory), pinsOfParty(filesOf(directory)).pin], `act ${at}`).toEqual([before, before]);
-      const { pin, formerPin } = makeNextCertificate(filesOf(directory), 0);
+      const { pin: formerPin, nextPin: pin } = makeNextCertificate(filesOf(directory), 0);
       expect([formerPin, pinsOfParty(filesOf(directory)).nextPin], `act ${at}`).toEqual([before, pin]);
       expect(useNextCertificate(filesOf(directory)).pin).toBe(pin);
       expect(shown(directory), `act ${at}`).toBe(pin);
@@ -198,7 +198,7 @@ describe("a kill before any act on a file", () => {
     for (; ; at++) {
       const of = place();
       const files = filesOf(of("service"));
-      const { pin, formerPin } = makeNextCertificate(files, 0);
+      const { pin: formerPin, nextPin: pin } = makeNextCertificate(files, 0);
       setPins(of("cosigner"), formerPin, pin);
       const wasKilled = killed("use", of("service"), at);
       const present = shown(of("service"));

@@ -24,18 +24,19 @@ import { formatPin } from "./pins.js";
 
 const FORMER_SUFFIX = ".old";
 
-export interface CertificateChange {
-  /** As the configuration has it: of the certificate that is made, or taken up. */
-  readonly pin: string;
-  /** Of the one before it. */
-  readonly formerPin: string;
-}
-
+/** Pins as the configuration has them. */
 interface PartyPins {
   /** Of the certificate that this party shows from its next start on. */
   readonly pin: string;
   /** Of the one that is made and not taken up; absent: there is none. */
   readonly nextPin?: string;
+}
+
+export type MadeCertificate = Required<PartyPins>;
+
+export interface UsedCertificate extends Pick<PartyPins, "pin"> {
+  /** Of the one before it. */
+  readonly formerPin: string;
 }
 
 /** Throws PartyCertificateError. */
@@ -47,23 +48,23 @@ export function pinsOfParty(files: PartyFiles): PartyPins {
 }
 
 /** Makes the next certificate, or names the one that is there. Throws PartyCertificateError. */
-export function makeNextCertificate(files: PartyFiles, party: Party): CertificateChange {
+export function makeNextCertificate(files: PartyFiles, party: Party): MadeCertificate {
   const next = nextFilesOf(files);
   const stage = stageOf(files);
   if (stage === "cut short")
     throw new PartyCertificateError("CUT_SHORT", `${next.certFile} is half taken up: --use ends that`);
-  const formerPin = pinOf(files);
-  if (stage === "made") return { pin: pinOf(next), formerPin };
+  const pin = pinOf(files);
+  if (stage === "made") return { pin, nextPin: pinOf(next) };
   const made = { ...next, certFile: temporaryOf(next.certFile) };
   // Of a command that was killed: nobody has heard of it.
   for (const path of [made.keyFile, made.certFile]) rmSync(path, { force: true });
-  const pin = writePartyCertificate(made, party);
+  const nextPin = formatPin(writePartyCertificate(made, party));
   renamed(made.certFile, next.certFile);
-  return { pin: formatPin(pin), formerPin };
+  return { pin, nextPin };
 }
 
 /** The next certificate takes the place of the present one. Throws PartyCertificateError; the party starts all the same. */
-export function useNextCertificate(files: PartyFiles): CertificateChange {
+export function useNextCertificate(files: PartyFiles): UsedCertificate {
   const next = nextFilesOf(files);
   const stage = stageOf(files);
   if (stage === "none")

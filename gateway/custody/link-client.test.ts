@@ -2,7 +2,7 @@
 import { createServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions, type TLSSocket } from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
-import type { LinkProblem } from "./link-status.js";
+import { type LinkProblem, signerProblemOf } from "./link-status.js";
 import { identityOf, peerFault } from "./link-tls.js";
 import { bytesOf, closeOf, COSIGNER, frameOf, HOST, passPause, SERVICE, Stage, STRANGER } from "./test/link-doubles.js";
 
@@ -142,6 +142,20 @@ describe("the client", () => {
     expect(link.status()).toMatchObject({ problems: { REFUSED: 1 }, lastProblem: "REFUSED" });
     expect(server.listener.events).toEqual([]);
     expect(server.link.status().problems).toEqual({ PIN: 1 });
+  });
+
+  it("names a co-signer of another version by that, whose messages break no rule, and tries again", async () => {
+    const { header, body } = frameOf("hello", 1);
+    const port = await tlsServer({ ...SHOWN, minVersion: "TLSv1.3" }, (socket) => {
+      socket.write(bytesOf({ header: { ...header, version: 1 }, body }));
+    });
+    const client = stage.client(port);
+    await client.listener.until(() => client.listener.count("lost") === 1);
+    expect(client.link.status()).toMatchObject({ problems: { VERSION: 1 }, lastProblem: "VERSION" });
+    expect(signerProblemOf(client.link.status())).toBe("VERSION");
+    passPause(client);
+    await client.listener.until(() => client.listener.count("lost") === 2);
+    expect(client.listener.events).toEqual(["connected", "lost", "connected", "lost"]);
   });
 
   it("offers no session of a former connection, whatever tickets a server gives", async () => {

@@ -111,7 +111,7 @@ export class LinkConnection {
   }
 
   #endNow(problem: LinkProblem): void {
-    if (this.#close()) this.#parts.ended(this, problem);
+    if (this.#close(problem === "VERSION")) this.#parts.ended(this, problem);
   }
 
   /** Returns false where it has ended already. */
@@ -139,6 +139,9 @@ export class LinkConnection {
         this.#waitingCount++;
         this.#frameCount++;
         this.#parts.received(this, reading.message);
+      } else if (reading.fault === "version") {
+        // No rule is broken by it. The own `Hello` still goes out, so that the peer can name the cause too.
+        this.#endNow("VERSION");
       } else {
         this.#parts.malformed(this, reading.walletId);
         this.#endNow("MALFORMED");

@@ -1,7 +1,7 @@
 /** The co-signer's end: who is let in, what strangers can do, and the bounds of a connection. Real sockets on loopback. */
 import { createSecureContext, type ConnectionOptions } from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
-import { encodeHeader, type Header } from "../../engine/custody/mpc/wire/header.js";
+import { decodeHeader, encodeHeader, type Header, PROTOCOL_VERSION } from "../../engine/custody/mpc/wire/header.js";
 import type { LinkProblem } from "./link-status.js";
 import { type LinkIdentity, identityOf } from "./link-tls.js";
 import type { PartyCertificate } from "./party-certificate.js";
@@ -216,7 +216,6 @@ describe("a connection", () => {
   const legal = frameOf("freeze", 0).header;
   const NAMED = WALLET.toString("hex");
   const ILLEGAL: readonly (readonly [what: string, header: Header, wallet: string])[] = [
-    ["another version", { ...legal, version: 2 }, "-"],
     ["an unknown type", { ...legal, type: 0x55 }, NAMED],
     ["a type that only the co-signer sends", { ...legal, type: 0x31, length: 26_754, seq: 2 }, NAMED],
     ["a byte of body too many", { ...legal, length: 1 }, NAMED],
@@ -236,6 +235,23 @@ describe("a connection", () => {
     expect(server.listener.events).toEqual(["connected", "message 70", `malformed ${wallet}`, "lost"]);
     expect(problemsOf(server)).toEqual({ MALFORMED: 1 });
   });
+
+  it.each([1, 3])(
+    "of version %i is refused by that name, and breaks no rule; it can read which version this is",
+    async (version) => {
+      const server = await serving();
+      const read: Buffer[] = [];
+      server.peer.on("data", (chunk: Buffer) => read.push(chunk));
+      server.link.send(frameOf("hello", 1));
+      const { header, body } = frameOf("hello", 0);
+      server.peer.write(Buffer.concat([FREEZE, bytesOf({ header: { ...header, version }, body }), FREEZE]));
+      await closeOf(server.peer);
+      await server.listener.until(() => server.listener.count("lost") === 1);
+      expect(server.listener.events).toEqual(["connected", "message 70", "lost"]);
+      expect(problemsOf(server)).toEqual({ VERSION: 1 });
+      expect(decodeHeader(Buffer.concat(read)).version).toBe(PROTOCOL_VERSION);
+    },
+  );
 
   it("is paused at 64 frames that are not handled, and goes on in order when they are", async () => {
     const server = await serving();

@@ -1,4 +1,5 @@
 /** What operators see of the link: whether it is up, why it last was not, and how often each cause came. No secrets. */
+import type { SignerProblem } from "../../engine/custody/provider/wallet-provider.js";
 import type { Clock } from "../../engine/domain/clock.js";
 
 export type LinkProblem =
@@ -17,6 +18,8 @@ export type LinkProblem =
   /** The peer closed before its first frame: the likely cause is that it pins another key than this party's. */
   | "REFUSED"
   | "LOST"
+  /** The peer's program speaks another version of the protocol. */
+  | "VERSION"
   /** A header that is not legal. */
   | "MALFORMED"
   /** The peer does not read what it is sent. */
@@ -46,6 +49,13 @@ export interface LinkStatus {
   readonly waitingFrames: number;
   /** Handshakes under way. */
   readonly handshakes: number;
+}
+
+/** Why no signature can be made, as far as the link knows it; null: that is for others to say. */
+export function signerProblemOf({ connected, lastProblem }: LinkStatus): SignerProblem | null {
+  if (connected || lastProblem === null) return null;
+  if (lastProblem === "VERSION") return "VERSION";
+  return lastProblem === "PIN" || lastProblem === "REFUSED" || lastProblem === "NO_CERTIFICATE" ? "PIN" : "UNREACHABLE";
 }
 
 /** The counters behind a status. */

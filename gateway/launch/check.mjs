@@ -37,6 +37,7 @@ const STEPS = [
     () => tool(bin("@biomejs", "biome", "bin", "biome"), "check", "--error-on-warnings", "."),
   ],
   ["API description (redocly)", () => descriptionProblems("service")],
+  ["contracts of the local chains (solc)", () => tool(join(repoRoot, "gateway", "launch", "contracts.mjs"))],
   ["contract of outside signers (redocly)", () => descriptionProblems("signer")],
   ["licences", () => listed(licenceProblems())],
   ["house rules (tidy)", () => listed(tidyProblems())],

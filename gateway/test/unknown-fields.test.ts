@@ -110,7 +110,7 @@ const NEW_USER = "made by each request anew";
 const OF_SIGNER = { walletIdOrAddress: "signer" };
 const KEY: KeyAnswer = {
   key: {
-    ...{ venue: "venueone", status: "ACTIVE", signer: ADDRESS, name: "one", isAnswered: true, requestId: "r-1" },
+    ...{ venue: "venueone", status: "ACTIVE", signer: ADDRESS, name: "one", isAnswered: true, requestIds: ["r-1"] },
     ...{ createdAtMs: 1, expiresAtMs: 2 },
   },
   secretHex: null,

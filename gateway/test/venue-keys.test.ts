@@ -241,7 +241,13 @@ describe("a registration", () => {
 
   it("that the venue refuses is a 500 with the venue's text", async () => {
     const { walletId } = await made();
-    send = async () => ({ kind: "refused", reason: "KEY_LIMIT", venueText: "Too many", retryAfterMs: null });
+    send = async () => ({
+      kind: "refused",
+      reason: "KEY_LIMIT",
+      venueText: "Too many",
+      retryAfterMs: null,
+      isSpent: true,
+    });
     const reply = await register(walletId);
     expect(shown(reply)).toEqual([500, "REGISTRATION_REJECTED", "Failed to register API key"]);
     expect(fieldsOf(reply)["details"]).toMatchObject({

@@ -102,7 +102,7 @@ describe.skipIf(chromium === null && !isRequired)(
       const { page, close } = await open();
       await page.getByRole("button", { name: "Sign a message as refused" }).click();
       for (const [code, said] of [
-        ["POLICY_REFUSED", "The co-signer's policy refuses this."],
+        ["POLICY_REFUSED", "The signer's policy refuses this."],
         ["RESTORED_STORE", "A store of a signing party was restored; an operator must act first."],
       ] as const) {
         provider.refusal = new ServiceError(code);

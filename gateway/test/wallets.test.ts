@@ -345,7 +345,7 @@ describe("signing", () => {
   it("a digest asks the co-signer, whose policy refuses it", async () => {
     const { walletId } = await made();
     const reply = await post(path(walletId, "/sign"), { digest: `0x${"ab".repeat(32)}` });
-    expect(shown(reply)).toEqual([403, "POLICY_REFUSED", "The co-signer's policy refuses this"]);
+    expect(shown(reply)).toEqual([403, "POLICY_REFUSED", "The signer's policy refuses this"]);
     expect(detailsOf(reply)).toEqual({ rule: "digest" });
     const details = { kind: "digest", code: "POLICY_REFUSED", rule: "digest" };
     expect(acts.rows).toEqual([
@@ -354,8 +354,8 @@ describe("signing", () => {
   });
 
   it.each<[ErrorCode, number, string, string]>([
-    ["POLICY_REFUSED", 403, "The co-signer's policy refuses this", "refused"],
-    ["DESTINATION_NOT_ALLOWED", 403, "The co-signer's policy does not allow this destination", "refused"],
+    ["POLICY_REFUSED", 403, "The signer's policy refuses this", "refused"],
+    ["DESTINATION_NOT_ALLOWED", 403, "The signer's policy does not allow this destination", "refused"],
     ["WALLET_FROZEN", 423, "The wallet is frozen; an operator must act", "refused"],
     ["SIGNER_UNAVAILABLE", 503, "The signer is unavailable; nothing was signed", "failed"],
     ["RESTORED_STORE", 503, "A store of a signing party was restored; an operator must act first", "refused"],

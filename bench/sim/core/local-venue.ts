@@ -37,6 +37,14 @@ export interface DemoOptions {
   /** Lifts request budgets, for load. */
   readonly unlimited: boolean;
   readonly flow: Partial<FlowOptions>;
+  /** Of a venue that takes money on chain; absent where no chains run. */
+  readonly chains?: LocalChains;
+}
+
+/** What of the local world a venue is told. */
+interface LocalChains {
+  /** By chain id. */
+  readonly rpcUrls: Readonly<Partial<Record<1 | 56 | 42161, string>>>;
 }
 
 /** The size of a lifted budget. */

@@ -12,7 +12,7 @@ export const venueone = {
   credentials: { privateKey: trader.agentPrivateKey },
   symbolOf: (coin: string) => coin,
   orderRoute: "POST /exchange",
-  async start({ coins, btcSize, unlimited, seed, clock, priceSource, port, flow }: DemoOptions) {
+  async start({ coins, btcSize, unlimited, seed, clock, priceSource, port, flow, chains }: DemoOptions) {
     // Loaded only where the venue is started.
     const { startVenueoneSim } = await import("./sim.js");
     return startVenueoneSim({
@@ -34,6 +34,7 @@ export const venueone = {
           ],
         },
       ],
+      ...(chains === undefined ? {} : { chains }),
       ...(unlimited ? { limits: { ipWeightPerMinute: NO_LIMIT, addressRequests: NO_LIMIT } } : {}),
     });
   },

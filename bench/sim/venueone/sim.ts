@@ -27,6 +27,7 @@ import { Protocol, SOCKET_PATH } from "./protocol.js";
 import { RequestHandler } from "./router.js";
 import { Sessions } from "./socket-session.js";
 import { Tpsl } from "./orders/tpsl.js";
+import { BridgeDesk } from "./records/bridge-desk.js";
 import { Universe } from "./records/universe.js";
 import { Venue } from "./records/venue.js";
 
@@ -66,9 +67,26 @@ class VenueoneRoom implements SimRoom<VenueoneAccountOptions, void> {
   readonly socketPath = SOCKET_PATH;
   readonly protocol: Protocol;
   readonly timers: readonly RoomTimer[];
-  readonly commands = {};
+  readonly commands = {
+    chains: async () => {
+      const { bridge } = this;
+      await bridge?.treasury.poll();
+      return bridge?.describe() ?? {};
+    },
+    mint: (body: Readonly<Record<string, unknown>>) => {
+      const { bridge } = this;
+      if (bridge === null) throw new RangeError("the venue has no chains");
+      return bridge.treasury.faucet.order(body);
+    },
+    withdrawals: ({ hold }: Readonly<Record<string, unknown>>) => {
+      const { bridge } = this;
+      bridge?.hold(hold);
+      return bridge?.describe() ?? {};
+    },
+  };
   readonly venue: Venue;
   readonly #sessions: Sessions;
+  readonly bridge: BridgeDesk | null;
 
   constructor({ exchange, log }: VenueCore, universe: Universe, options: VenueoneSimOptions) {
     const venue = new Venue({
@@ -81,6 +99,10 @@ class VenueoneRoom implements SimRoom<VenueoneAccountOptions, void> {
       log,
     });
     this.venue = venue;
+    const { chains } = options;
+    const bridge = chains === undefined ? null : new BridgeDesk(venue, chains);
+    venue.payouts = bridge;
+    this.bridge = bridge;
     const journal = new Journal(exchange);
     const tpsl = new Tpsl(venue);
     journal.addFollower((changes) => tpsl.follow(changes));
@@ -93,7 +115,7 @@ class VenueoneRoom implements SimRoom<VenueoneAccountOptions, void> {
       fireScheduledCancels(venue);
       journal.commit();
     };
-    this.timers = [{ everyMs: SCHEDULE_CHECK_MS, run: checkSchedules }];
+    this.timers = [{ everyMs: SCHEDULE_CHECK_MS, run: checkSchedules }, ...(bridge?.treasury.timers ?? [])];
   }
 
   addAccount(options: VenueoneAccountOptions): void {

@@ -14,7 +14,7 @@ export const venuetwo = {
   credentials: { apiKey: trader.apiKey, apiSecret: trader.apiSecret, walletAddress: trader.walletAddress },
   symbolOf,
   orderRoute: "POST /fapi/v1/order",
-  async start({ coins, btcSize, unlimited, seed, clock, priceSource, port, flow, listsOthers }: DemoOptions) {
+  async start({ coins, btcSize, unlimited, seed, clock, priceSource, port, flow, listsOthers, chains }: DemoOptions) {
     // Loaded only where the venue is started.
     const { startVenuetwoSim } = await import("./sim.js");
     return startVenuetwoSim({
@@ -38,6 +38,7 @@ export const venuetwo = {
           ],
         },
       ],
+      ...(chains === undefined ? {} : { chains }),
       ...(unlimited
         ? { limits: { weightPerMinute: NO_LIMIT, ordersPerMinute: NO_LIMIT, ordersPer10s: NO_LIMIT } }
         : {}),

@@ -3,7 +3,10 @@ import { moneyText } from "../core/model/fixed.js";
 import type { SimHttpReply, SimHttpRequest } from "../core/server/server-types.js";
 import { accountRoutes } from "./account/account-routes.js";
 import { AGENT_ROUTES } from "./account/agent-routes.js";
+import { FEE_ROUTE } from "./account/money-routes.js";
+import { moneyPage } from "./account/money-pages.js";
 import type { WebDesk } from "./account/web-routes.js";
+import { withdrawRoute } from "./account/withdraw-route.js";
 import type { Caller } from "./records/auth.js";
 import { type Call, RawJson, type Route, type SignedCall, type VenuetwoContext } from "./records/context.js";
 import { refusalReply, refuse, VenuetwoRefusal } from "./wire/errors.js";
@@ -24,6 +27,8 @@ const V3_ONLY: ReadonlySet<string> = new Set([
   "registerAndApproveAgent",
   "accountWithJoinMargin",
   "aster/user-withdraw",
+  "aster/user-withdraw-info",
+  "aster/deposit-withdraw-history",
 ]);
 const NOT_IN_V1: ReadonlySet<string> = new Set(["balance", "account", "positionRisk"]);
 /** Of a call that other versions have too, the methods that v3 alone has (fact sheet 5.3). */
@@ -71,15 +76,25 @@ function versionsOf(route: string): readonly string[] {
   );
 }
 
-/** Every route under `<family>/<version> <method> <name>`. */
+/** What V1 keys call without a version in the path (fact sheet 9.3). */
+const WITHOUT_VERSION = /^POST aster\//;
+
+/** Every route under `<family>/<version> <method> <name>`, or without the version. */
 function routeTable(): ReadonlyMap<string, Route> {
   const account = accountRoutes();
   const futures = { ...MARKET_ROUTES, ...orderRoutes(), ...account, ...AGENT_ROUTES };
   const transfer = account[TRANSFER];
-  const spot = { ...SPOT_ROUTES, ...(transfer === undefined ? {} : { [TRANSFER]: transfer }) };
+  const spot = {
+    ...SPOT_ROUTES,
+    ...(transfer === undefined ? {} : { [TRANSFER]: transfer }),
+    "POST aster/user-withdraw": withdrawRoute("spot"),
+  };
   const table = new Map<string, Route>();
-  for (const [name, route] of Object.entries(futures))
+  for (const [name, route] of Object.entries(futures)) {
     for (const version of versionsOf(name)) table.set(`fapi/${version} ${name}`, route);
+    if (WITHOUT_VERSION.test(name)) table.set(`fapi ${name}`, route);
+  }
+  table.set("api/v1 GET aster/withdraw/estimateFee", FEE_ROUTE);
   for (const [name, route] of Object.entries(spot))
     for (const version of SPOT_VERSIONS) table.set(`api/${version} ${name}`, route);
   return table;
@@ -100,11 +115,13 @@ export class Router {
 
   async handle(request: SimHttpRequest): Promise<SimHttpReply> {
     if (this.#web.serves(request)) return this.#web.handle(request);
+    const page = moneyPage(request, this.#context);
+    if (page !== null) return page;
     const headers: Record<string, string> = {};
     try {
-      const match = /^\/(fapi|api)\/(v[1-4])\/(.+)$/.exec(request.path);
-      const [, family = "", version = "", name = ""] = match ?? [];
-      const route = this.#routes.get(`${family}/${version} ${request.method} ${name}`);
+      const match = /^\/((?:fapi|api)(?:\/(v[1-4]))?)\/(.+)$/.exec(request.path);
+      const [, place = "", version = "v1", name = ""] = match ?? [];
+      const route = this.#routes.get(`${place} ${request.method} ${name}`);
       if (route === undefined) return notFound(request);
       const params = Params.of(request);
       this.#count(request, typeof route.weight === "number" ? route.weight : route.weight(params), headers);

@@ -24,6 +24,7 @@ import { KeyRing, type KeyRequest } from "./records/keys.js";
 import { RateLimits, VENUE_LIMITS } from "./records/limits.js";
 import { DEFAULT_SYMBOLS, Listing, VENUETWO_POLICIES } from "./records/listing.js";
 import { ListenKeys } from "./records/listen-keys.js";
+import { MoneyDesk } from "./records/money-desk.js";
 import { MarketStreams, TICK_MS } from "./market/market-streams.js";
 import type { VenuetwoAccount, VenuetwoSimOptions } from "./records/options.js";
 import { Protocol } from "./protocol.js";
@@ -83,12 +84,26 @@ class VenuetwoRoom implements SimRoom<VenuetwoAccount, VenuetwoKeys> {
       this.#web.isCreationClosed = isClosed === true;
       return { isClosed: this.#web.isCreationClosed };
     },
+    chains: async () => {
+      await this.money.treasury?.poll();
+      return this.money.describe();
+    },
+    mint: (body: Readonly<Record<string, unknown>>) => {
+      const { treasury } = this.money;
+      if (treasury === null) throw new RangeError("the venue has no chains");
+      return treasury.faucet.order(body);
+    },
+    withdrawals: (body: Readonly<Record<string, unknown>>) => {
+      this.money.change(body);
+      return this.money.describe();
+    },
     limits: (body: Readonly<Record<string, unknown>>) => {
       this.#limits.options = withKnown(this.#limits.options, body, VENUE_LIMITS);
       return { limits: this.#limits.options };
     },
   };
   readonly keys = new KeyRing();
+  readonly money: MoneyDesk;
   readonly #exchange: SimExchange;
   readonly #listing: Listing;
   readonly #recording: RecordedMarket | null;
@@ -116,6 +131,8 @@ class VenuetwoRoom implements SimRoom<VenuetwoAccount, VenuetwoKeys> {
     const user = new UserStreams(exchange, topics, listenKeys);
     this.#user = user;
     const { keys } = this;
+    const money = new MoneyDesk({ exchange, keys, chains: options.chains });
+    this.money = money;
     const context: VenuetwoContext = {
       exchange,
       listing,
@@ -125,6 +142,7 @@ class VenuetwoRoom implements SimRoom<VenuetwoAccount, VenuetwoKeys> {
       auth: authenticator(keys, nowMs, options),
       limits,
       listenKeys,
+      money,
       aggregates,
       newClientId: () => `${letters(random)}${letters(random)}${letters(random)}`,
     };
@@ -137,6 +155,7 @@ class VenuetwoRoom implements SimRoom<VenuetwoAccount, VenuetwoKeys> {
     this.timers = [
       { everyMs: TICK_MS, run: () => market.onTick() },
       { everyMs: SWEEP_MS, run: (sockets) => this.#sweep(sockets, clock.wallMs(), lifeMs) },
+      ...(money.treasury?.timers ?? []),
     ];
     exchange.addListener(listener(market, user, aggregates));
   }

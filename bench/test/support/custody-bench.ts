@@ -13,6 +13,7 @@ import type { WalletLine } from "../../../gateway/admin/wallet-admin.js";
 import { makeParties } from "../../../gateway/custody/party-setup.js";
 import { ContractJudge, type Reply } from "../../../gateway/test/client.js";
 import { adminCall } from "./admin-call.js";
+import { FALSE_PARTY } from "./false-party.js";
 import { pidOfChild } from "./gateway-process.js";
 import type { LocalPair } from "./local-pair.js";
 import { type MadeKey, type Place, type Running, ServeBench, type ServeProcess } from "./serve-bench.js";
@@ -81,7 +82,8 @@ export class CustodyBench {
   readonly #cosigners = new Set<RemoteCosigner>();
 
   constructor(pair: LocalPair) {
-    this.serve = new ServeBench(pair, [`${COSIGNER_MAIN}.ts`, "gateway/children/custody.worker.ts", FALSE_COSIGNER]);
+    const worker = "gateway/children/custody.worker.ts";
+    this.serve = new ServeBench(pair, [`${COSIGNER_MAIN}.ts`, worker, FALSE_COSIGNER, FALSE_PARTY]);
   }
 
   /** `changes`: of its environment. */

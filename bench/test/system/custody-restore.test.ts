@@ -1,6 +1,7 @@
 /**
- * A co-signer whose machine is lost, as both operators bring it back: the service and `unwind cosigner` as processes, and
- * nothing but the commands of docs/custody.md. Its backups lie on a volume of their own, and so remain.
+ * What is lost, as both operators bring it back: the service and the co-signer as processes, and nothing but the commands
+ * of docs/custody.md. A co-signer whose machine is gone, with its backups on a volume of their own; and the stores of
+ * both.
  */
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,6 +13,7 @@ import {
   madeWallet,
   onceServed,
   outcomeOf,
+  walletIn,
 } from "../support/custody-bench.js";
 import { benchOfFile, MESSAGE, signerOf } from "../support/custody-file.js";
 
@@ -96,4 +98,64 @@ it("a co-signer that lost its folder is restored by the commands of both operato
   const restarted = bench.caller(await bench.start(place, last.environment), key);
   expect(await signerOf(await onceServed(() => restarted.sign(address, { message: MESSAGE })))).toBe(address);
   expect(await signerOf(await onceServed(() => restarted.sign("bob", { message: MESSAGE })))).toBe(bob.address);
+});
+
+/** The file that one operator hands to the other. */
+async function inventory(place: CustodyPlace, walletId: string, side: "service" | "cosigner"): Promise<string> {
+  const file = join(place.folder, `${side}-inventory.json`);
+  const from = ["--backups", join(place[side], "backups"), ...sideOf(place, side)];
+  writeFileSync(file, await unwind(place, "wallets", "inventory", walletId, ...from));
+  return file;
+}
+
+const sideOf = (place: CustodyPlace, side: "service" | "cosigner") =>
+  side === "cosigner" ? ["--cosigner", place.cosigner] : [];
+
+it("two parties that both lost their stores make no second wallet for anybody, until both are restored by commands", async () => {
+  const place = bench.place("lost-stores");
+  const first = await bench.start(place);
+  const { ownerId, ...key } = await bench.createKey(place);
+  const { walletId, address } = await madeWallet(bench.caller(first, { ownerId, ...key }), "alice");
+  await bench.stop(first, "SIGTERM");
+  for (const name of readdirSync(place.dataDir)) rmSync(join(place.dataDir, name), { recursive: true });
+  rmSync(join(place.cosigner, "data"), { recursive: true });
+
+  const service = await bench.start(place);
+  // The keys were in the store, too: the owner gets another one.
+  const again = await bench.serve.createKey(place, "--owner", ownerId, "--scope", "read,sign,admin");
+  const caller = bench.caller(service, again);
+  for (const user of ["alice", "bob"]) {
+    const refused = await onceServed(() => caller.create(user));
+    expect(outcomeOf(refused)).toEqual([503, "RESTORED_STORE"]);
+    expect(refused.text).toContain("A store of a signing party was restored; an operator must act first");
+  }
+  expect(outcomeOf(await caller.sign(address, { message: MESSAGE }))).toEqual([404, "WALLET_NOT_FOUND"]);
+  const list = async (side: "service" | "cosigner") =>
+    (await bench.wallets(place))[side].map((wallet) => `${wallet.walletId} ${wallet.state}`);
+  expect([await list("service"), await list("cosigner")]).toEqual([[`${walletId} LOST`], []]);
+  expect(/^unwind_wallets_lost (\d+)$/m.exec((await caller.ask("/metrics")).text)?.[1]).toBe("1");
+
+  const peers = {
+    cosigner: await inventory(place, walletId, "service"),
+    service: await inventory(place, walletId, "cosigner"),
+  };
+  for (const side of ["cosigner", "service"] as const) {
+    const keyFile = join(place.folder, "custody", "offline", `${side}-backup.key`);
+    const from = ["--backups", join(place[side], "backups"), "--key-file", keyFile, "--peer", peers[side]];
+    const restored = await unwind(place, "wallets", "restore", walletId, ...from, ...sideOf(place, side), "--json");
+    expect(JSON.parse(restored)).toEqual({ walletId, epoch: 1, state: "RESTORED" });
+  }
+  expect(outcomeOf(await onceServed(() => caller.sign(address, { message: MESSAGE })))).toEqual([
+    503,
+    "RESTORED_STORE",
+  ]);
+  await unwind(place, "wallets", "refresh", walletId, ...sideOf(place, "cosigner"));
+  const refreshed = await unwind(place, "wallets", "refresh", walletId, "--json");
+  expect(JSON.parse(refreshed)).toEqual({ walletId, epoch: 2, state: "ACTIVE" });
+
+  expect(await signerOf(await onceServed(() => caller.sign("alice", { message: MESSAGE })))).toBe(address);
+  expect(outcomeOf(await onceServed(() => caller.create("alice")))).toEqual([409, "WALLET_EXISTS"]);
+  expect(walletIn(await caller.find("alice"))).toMatchObject({ walletId, address, epoch: 2 });
+  const bob = await madeWallet(caller, "bob");
+  expect((await caller.list()).map((wallet) => wallet.walletId).sort()).toEqual([walletId, bob.walletId].sort());
 });

@@ -5,6 +5,7 @@
 import type { StateWrite } from "../../storage/state-store.js";
 import type { RefusalCode } from "../mpc/base/outcome.js";
 import type { Effect } from "../mpc/sessions/effects.js";
+import { allowsRefresh } from "../mpc/state/refresh-mode.js";
 import type { RefreshMode, StateRow } from "../mpc/state/state-row.js";
 import type { Message } from "../mpc/wire/header.js";
 import type { AbortBody } from "../mpc/wire/link-bodies.js";
@@ -37,6 +38,12 @@ export interface CosignerWallet {
   readonly status: StateRow["status"];
   readonly epoch: number;
 }
+
+export type ApprovalReport =
+  /** The epoch that the refresh makes. */
+  | { readonly ok: true; readonly epoch: number }
+  /** The state of the wallet does not allow it; null: no such wallet. */
+  | { readonly ok: false; readonly status: StateRow["status"] | null };
 
 export class CosignerHost {
   readonly host: PartyHost<CosignerRequest>;
@@ -71,16 +78,16 @@ export class CosignerHost {
     return found;
   }
 
-  /**
-   * The operator allows one refresh of this mode: 1 unfreeze, 2 after a restore; ten minutes, once. False: no such
-   * wallet. The epoch is the one that the refresh makes.
-   */
-  approve(walletId: string, mode: Exclude<RefreshMode, 0>): { readonly epoch: number } | null {
+  /** The operator allows one refresh of this mode: 1 unfreeze, 2 after a restore; ten minutes, once. */
+  approve(walletId: string, mode: Exclude<RefreshMode, 0>): ApprovalReport {
     const row = this.host.rows.byId(walletId)?.row ?? null;
-    if (row === null || row.activeEpoch === 0) return null;
+    if (row === null || row.activeEpoch === 0) return { ok: false, status: null };
+    // A state that does not allow it yet may do so within the ten minutes, for a cause that nobody has looked at. An epoch
+    // that is prepared says nothing against it: it is settled with the service before a refresh begins.
+    if (!allowsRefresh({ ...row, stage: "none" }, mode)) return { ok: false, status: row.status };
     const epoch = row.activeEpoch + 1;
     this.#approvals.open(walletId, mode, epoch);
-    return { epoch };
+    return { ok: true, epoch };
   }
 
   /** What C's store has of a wallet, for the plan of a restore; null: nothing. */

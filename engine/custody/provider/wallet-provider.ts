@@ -91,6 +91,7 @@ export type SignerProblem =
   | "CONNECTING"
   | "UNREACHABLE"
   | "PIN"
+  | "VERSION"
   | "SUITE"
   | "SAME_PARTY"
   | "SAME_KEK"

@@ -6,12 +6,14 @@
  * and not to a second one. An approval that may be at the venue is read there before anything is sent again, and what is
  * sent again are the same bytes, which act once. A key that the venue may have is in the store, with its secret.
  */
+import { LifetimeClock } from "../../domain/lifetime-clock.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { ActOutcome, AgentRegistrar } from "../../key-registrar.js";
 import { secretBuffer } from "../sealing/secret-bytes.js";
-import type { Deadline } from "../../domain/deadline.js";
+import { Deadline } from "../../domain/deadline.js";
 import {
   agentsOf,
+  behindVenue,
   callWithin,
   type KeyParts,
   refusedBy,
@@ -27,6 +29,7 @@ import { BUSY_MS, changeKey, dropKey, isOver, keyOf, SEND_MARGIN_MS, standingOf 
 /** Signing took longer than the act's life, several times: the signer is too slow for the venue. */
 const ACTS_MAX = 3;
 const KEY_BYTES = 32;
+const TAKE_UP_LOOK_MS = 500;
 /** A key that is none of the curve has a chance of 2^-128. */
 const DRAFTS_MAX = 4;
 
@@ -44,9 +47,11 @@ type Settled = "active" | "gone" | "unsettled";
 
 export class Approval {
   readonly #parts: KeyParts;
+  readonly #lifetime: LifetimeClock;
 
   constructor(parts: KeyParts) {
     this.#parts = parts;
+    this.#lifetime = new LifetimeClock(parts.clock);
   }
 
   /**
@@ -73,15 +78,15 @@ export class Approval {
     const registrar = agentsOf(this.#parts, place);
     const key = this.#underWay(place);
     if (key?.state !== "SENT" || key.act === null) return "gone";
-    const lookedAtMs = this.#parts.clock.wallMs();
+    const lookedAtMs = this.#lifetime.nowMs();
     const standing = await standingOf(this.#parts, registrar, { place, key, time });
     if (standing === "live") return this.#activated(place, key.serial);
     if (standing === "unknown") return "unsettled";
     if (isOver(key.act, lookedAtMs - registrar.listLagMs)) return this.#dropped(place, key.serial);
     const outcome = await this.#sendBytes(registrar, key.act, time);
-    if (outcome.kind === "done") return this.#activated(place, key.serial);
-    // Refused now, it may have taken effect before: the lists show it.
-    const isDecided = outcome.kind === "repeated" || outcome.kind === "refused";
+    if (outcome.kind === "done") return this.#takenUp(place, registrar, key, time);
+    // Refused now, it may have taken effect before: the lists show it. What it may yet do a list does not show.
+    const isDecided = outcome.kind === "repeated" || (outcome.kind === "refused" && outcome.isSpent);
     if (!isDecided || !(await waitWithin(this.#parts, time, registrar.listLagMs))) return "unsettled";
     const later = await standingOf(this.#parts, registrar, { place, key, time });
     if (later === "live") return this.#activated(place, key.serial);
@@ -94,7 +99,7 @@ export class Approval {
   }
 
   async #begin(owner: KeyAsk): Promise<StoredKey> {
-    const { book, clock, random } = this.#parts;
+    const { book, random } = this.#parts;
     const registrar = agentsOf(this.#parts, owner);
     const keys = book.keysOf(owner);
     const name = registrar.names.find((one) => keys.every((key) => key.name !== one));
@@ -102,7 +107,7 @@ export class Approval {
       throw new ServiceError("API_KEY_LIMIT", { exchange: owner.venue, limit: registrar.names.length });
     const secret = secretBuffer(KEY_BYTES);
     try {
-      const nowMs = clock.wallMs();
+      const nowMs = this.#lifetime.nowMs();
       let draft = null;
       for (let attempt = 0; attempt < DRAFTS_MAX && draft === null; attempt++) {
         random(secret);
@@ -128,7 +133,7 @@ export class Approval {
     }
   }
 
-  /** The signed approval is durable, and fresh enough to be sent. On a refusal the key is gone, unless people decide. */
+  /** The signed approval is durable, and fresh enough to be sent. On a refusal the key is gone; undecided, it stays. */
   async #sign(place: KeyPlace, { serial }: StoredKey): Promise<void> {
     const { clock } = this.#parts;
     try {
@@ -141,7 +146,7 @@ export class Approval {
       }
       throw new ServiceError("SIGNER_UNAVAILABLE", { reason: "TOO_SLOW" });
     } catch (error) {
-      if (!waitsForPeople(error)) await this.#forget(place, serial);
+      if (!isUndecided(error)) await this.#forget(place, serial);
       throw error;
     }
   }
@@ -167,16 +172,20 @@ export class Approval {
     const isBusy = outcome.kind === "refused" && outcome.reason === "BUSY";
     if (isBusy && (await waitWithin(this.#parts, time, outcome.retryAfterMs ?? BUSY_MS))) {
       // The refused act is spent.
-      await changeKey(this.#parts, place, serial, { state: "NEW", act: null });
+      const commit = changeKey(this.#parts, place, serial, { state: "NEW", act: null });
+      await behindVenue(commit, () => unsettled(place.venue));
       return null;
     }
     if (outcome.kind === "refused" || outcome.kind === "notSent") {
-      await this.#forget(place, serial);
+      // A row that stays is sent again, and may then be approved.
+      await this.#dropped(place, serial);
       if (outcome.kind === "refused") throw refusedBy(place.venue, outcome);
       throw venueAway(place.venue, outcome.problem, outcome.retryAfterMs);
     }
-    if (outcome.kind === "done") await this.#activated(place, serial);
-    else await this.#awaitEnd(place, registrar, time);
+    const isDone = outcome.kind === "done";
+    if (!isDone) await this.#awaitEnd(place, registrar, time);
+    else if ((await this.#takenUp(place, registrar, this.#read(place, serial), time)) === "unsettled")
+      throw unsettled(place.venue);
     return this.#read(place, serial);
   }
 
@@ -196,26 +205,40 @@ export class Approval {
     return registrar.send(act, act.signature, options);
   }
 
+  /**
+   * The venue has approved it. What trades now goes on until requests with the new one are taken, too; where there is no
+   * time to wait for that, a later look settles it.
+   */
+  async #takenUp(place: KeyPlace, registrar: AgentRegistrar, key: StoredKey, time: Deadline): Promise<Settled> {
+    const lag = new Deadline(this.#parts.clock, registrar.takeUpMs);
+    while (lag.leftMs() > 0) {
+      if ((await standingOf(this.#parts, registrar, { place, key, time })) === "live") break;
+      if (!(await waitWithin(this.#parts, time, Math.min(TAKE_UP_LOOK_MS, lag.leftMs())))) return "unsettled";
+    }
+    return this.#activated(place, key.serial);
+  }
+
   /** What traded before lives to its end, beside the new one. */
   async #activated(place: KeyPlace, serial: number): Promise<"active"> {
-    await this.#parts.book.update(place, (keys) =>
+    const commit = this.#parts.book.update(place, (keys) =>
       keys.map((key): StoredKey => {
         if (key.serial === serial) return { ...key, state: "ACTIVE", act: null };
         return key.state === "ACTIVE" ? { ...key, state: "RETIRING" } : key;
       }),
     );
+    await behindVenue(commit, () => unsettled(place.venue));
     return "active";
   }
 
   async #dropped(place: KeyPlace, serial: number): Promise<"gone"> {
-    await dropKey(this.#parts, place, serial);
+    await behindVenue(dropKey(this.#parts, place, serial), () => unsettled(place.venue));
     return "gone";
   }
 
-  /** A row that stays settles by itself (key-keeper.ts). */
+  /** Of a key that was not sent. A row that stays goes by itself (key-keeper.ts). */
   async #forget(place: KeyPlace, serial: number): Promise<void> {
     try {
-      await this.#dropped(place, serial);
+      await dropKey(this.#parts, place, serial);
     } catch {
       this.#parts.logger.warn("venue_keys.left_behind", { name: rowKey(place) });
     }
@@ -228,7 +251,7 @@ export class Approval {
   }
 }
 
-/** An outside signer waits for its people: the same act is asked for again later. */
-function waitsForPeople(error: unknown): boolean {
-  return error instanceof ServiceError && error.status === 202;
+/** An outside signer has the act, or may have it: the same one is asked for again later. */
+function isUndecided(error: unknown): boolean {
+  return error instanceof ServiceError && error.context["isUnsettled"] === true;
 }

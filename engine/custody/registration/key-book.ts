@@ -16,8 +16,8 @@ import {
   type StoredKey,
 } from "./key-row.js";
 
-/** More than any venue grants one account. */
-const KEYS_MAX = 16;
+/** Of one row: more than any venue grants one account of keys that it can drop. */
+export const KEYS_MAX = 16;
 /** A rotation writes a row once. */
 const TRIES_MAX = 4;
 

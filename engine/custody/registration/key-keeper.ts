@@ -1,16 +1,18 @@
 /**
  * What no request waits for: approvals and revocations whose end is not known, keys whose end has come, and warnings of
- * those whose end is near. One place after another, so the signer and the venue have one such act at a time.
+ * those whose end is near. At each venue one wallet after another: it has one such act at a time, and one that answers
+ * nothing delays no other.
  *
  * Bounds: a place that fails is looked at again after a pause that doubles up to ten minutes.
  */
 import type { TimerHandle } from "../../domain/clock.js";
 import { Deadline } from "../../domain/deadline.js";
+import { LifetimeClock } from "../../domain/lifetime-clock.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import { Approval } from "./approval.js";
 import type { KeyParts } from "./key-parts.js";
-import { type KeyPlace, rowKey, type StoredKey } from "./key-row.js";
+import { type KeyPlace, type KeyRow, rowKey, type StoredKey } from "./key-row.js";
 import type { KeyTurns } from "./key-turns.js";
 import { isExpired } from "./key-views.js";
 import { Revocation } from "./revocation.js";
@@ -41,6 +43,7 @@ interface Failing {
 
 export class KeyKeeper {
   readonly #parts: KeyParts;
+  readonly #lifetime: LifetimeClock;
   readonly #turns: KeyTurns;
   readonly #approval: Approval;
   readonly #revocation: Revocation;
@@ -53,6 +56,7 @@ export class KeyKeeper {
 
   constructor(parts: KeyParts, turns: KeyTurns) {
     this.#parts = parts;
+    this.#lifetime = new LifetimeClock(parts.clock);
     this.#turns = turns;
     this.#approval = new Approval(parts);
     this.#revocation = new Revocation(parts);
@@ -71,7 +75,7 @@ export class KeyKeeper {
   }
 
   counts(): ReadonlyMap<RoutableVenue, KeyCounts> {
-    const nowMs = this.#parts.clock.wallMs();
+    const nowMs = this.#lifetime.nowMs();
     const counts = new Map<RoutableVenue, { -readonly [Name in keyof KeyCounts]: KeyCounts[Name] }>();
     for (const venue of this.#parts.registrars.keys())
       counts.set(venue, { active: 0, expiring: 0, unsettled: 0, retiring: 0, revoking: 0 });
@@ -97,11 +101,14 @@ export class KeyKeeper {
   }
 
   async #look(): Promise<void> {
-    for (const row of [...this.#parts.book.rows()]) {
-      if (this.#isStopped) return;
-      this.#warn(row);
-      if (this.#hasWork(row) && this.#isDue(row)) await this.#work(row);
-    }
+    const rows = [...this.#parts.book.rows()];
+    for (const row of rows) this.#warn(row);
+    const venues = [...this.#parts.registrars.keys()];
+    await Promise.all(venues.map((venue) => this.#workAt(rows.filter((row) => row.venue === venue))));
+  }
+
+  async #workAt(rows: readonly KeyRow[]): Promise<void> {
+    for (const row of rows) if (!this.#isStopped && this.#hasWork(row) && this.#isDue(row)) await this.#work(row);
   }
 
   /** A request that acts on the place now does what is to be done, or the next look finds it. */
@@ -111,8 +118,8 @@ export class KeyKeeper {
     return !isPaused && this.#turns.isFree(place) && this.#parts.registrars.get(place.venue)?.kind === "agent";
   }
 
-  #hasWork({ keys }: { readonly keys: readonly StoredKey[] }): boolean {
-    const nowMs = this.#parts.clock.wallMs();
+  #hasWork({ keys }: KeyRow): boolean {
+    const nowMs = this.#lifetime.nowMs();
     return keys.some((key) => key.state === "SENT" || key.state === "REVOKING" || isAtEnd(key, nowMs));
   }
 
@@ -135,7 +142,7 @@ export class KeyKeeper {
     const time = new Deadline(clock, ACT_MS);
     const isSent = book.keysOf(place).some(({ state }) => state === "SENT");
     let isDone = !isSent || (await this.#approval.settle(place, time)) !== "unsettled";
-    const nowMs = clock.wallMs();
+    const nowMs = this.#lifetime.nowMs();
     const ended = book.keysOf(place).filter((key) => isAtEnd(key, nowMs));
     if (ended.length > 0) await this.#revocation.begin(place, new Set(ended.map(({ serial }) => serial)));
     for (const { serial, state } of book.keysOf(place))
@@ -153,8 +160,8 @@ export class KeyKeeper {
     for (const one of this.#warned.keys()) if (!known.has(one)) this.#warned.delete(one);
   }
 
-  #warn(row: KeyPlace & { readonly keys: readonly StoredKey[] }): void {
-    const nowMs = this.#parts.clock.wallMs();
+  #warn(row: KeyRow): void {
+    const nowMs = this.#lifetime.nowMs();
     const near = row.keys.find((key) => key.state === "ACTIVE" && isNear(key, nowMs));
     const day = Math.floor(nowMs / DAY_MS);
     if (near === undefined || near.expiresAtMs === null || this.#warned.get(rowKey(row)) === day) return;

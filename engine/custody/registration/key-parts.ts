@@ -132,6 +132,15 @@ export function unsettled(venue: RoutableVenue): ServiceError {
   return new ServiceError("REGISTRATION_UNSETTLED", { exchange: venue, isUnsettled: true });
 }
 
+/** Of a commit behind what the venue did: where the store does not take it, `otherwise` is what is true of the key. */
+export async function behindVenue(commit: Promise<void>, otherwise: () => ServiceError): Promise<void> {
+  try {
+    await commit;
+  } catch (error) {
+    throw error instanceof ServiceError && error.code === "STORE_UNAVAILABLE" ? otherwise() : error;
+  }
+}
+
 /** Of an agent's venue; the rest is our own mistake. */
 export function registrarOf({ registrars }: KeyParts, { venue }: KeyPlace): KeyRegistrar {
   const registrar = registrars.get(venue);

@@ -35,8 +35,10 @@ export interface StoredKey extends VenueKey {
   readonly state: KeyState;
   /** A reply told the caller of it, with the secret where the interface shows it. */
   readonly isAnswered: boolean;
-  /** Id of the request that asked for it. */
+  /** Id of the request that asked for it first. */
   readonly requestId: string;
+  /** Id of the request whose reply told of it: another one where the first was not told what became of it. */
+  readonly answeredId?: string;
   readonly act: StoredAct | null;
   /** The sealed secret, base64. */
   readonly sealed: string;
@@ -123,6 +125,7 @@ function isWholeKey(key: Partial<StoredKey>): boolean {
     Number.isSafeInteger(key.createdAtMs) &&
     (key.expiresAtMs === null || Number.isSafeInteger(key.expiresAtMs)) &&
     typeof key.isAnswered === "boolean" &&
+    (key.answeredId === undefined || typeof key.answeredId === "string") &&
     (key.act === null || (key.act !== undefined && isWholeAct(key.act)))
   );
 }

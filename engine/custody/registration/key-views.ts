@@ -17,8 +17,8 @@ export interface KeyView {
   readonly expiresAtMs: number | null;
   /** A reply told the caller of it. */
   readonly isAnswered: boolean;
-  /** Id of the request that asked for it. */
-  readonly requestId: string;
+  /** Ids of the request that asked for it first, and of the one that was told of it. */
+  readonly requestIds: readonly string[];
 }
 
 const STATUS: Readonly<Record<KeyState, KeyStatus>> = {
@@ -30,7 +30,7 @@ const STATUS: Readonly<Record<KeyState, KeyStatus>> = {
 };
 
 export function viewOf(venue: RoutableVenue, key: StoredKey, nowMs: number): KeyView {
-  const { state, signer, name, createdAtMs, expiresAtMs, isAnswered, requestId } = key;
+  const { state, signer, name, createdAtMs, expiresAtMs, isAnswered, requestId, answeredId } = key;
   const isOver = (state === "ACTIVE" || state === "RETIRING") && isExpired(key, nowMs);
   return {
     venue,
@@ -40,7 +40,7 @@ export function viewOf(venue: RoutableVenue, key: StoredKey, nowMs: number): Key
     createdAtMs,
     expiresAtMs,
     isAnswered,
-    requestId,
+    requestIds: answeredId === undefined || answeredId === requestId ? [requestId] : [requestId, answeredId],
   };
 }
 

@@ -1,25 +1,14 @@
-/** What callers and operators of venue keys get: refusals, ends, warnings, keys that the venue makes. */
+/** What callers and operators of venue keys get: refusals, ends, warnings. */
 import { describe, expect, it } from "vitest";
+import { delay } from "../../domain/clock.js";
 import { ServiceError } from "../../domain/errors.js";
-import { type IssuingRegistrar, storedSecretIn } from "../../key-registrar.js";
-import { KeyWorld, type Life, OWNER } from "./test/key-world.js";
+import { storedSecretIn } from "../../key-registrar.js";
+import { storeUnavailable } from "../../storage/state-store.js";
+import { decodeKeyRow } from "./key-row.js";
+import { ACT_MS } from "./registrations.js";
+import { begun, KeyWorld, OWNER, registered, rowCount } from "./test/key-world.js";
 
 const DAY_MS = 86_400_000;
-
-async function begun(): Promise<{ world: KeyWorld; life: Life }> {
-  const world = new KeyWorld("long");
-  return { world, life: await world.live() };
-}
-
-async function registered(): Promise<{ world: KeyWorld; life: Life }> {
-  const { world, life } = await begun();
-  expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("done");
-  return { world, life };
-}
-
-async function rowCount(world: KeyWorld): Promise<number> {
-  return (await world.store.scan("venue-key", { prefix: "", limit: 10 })).length;
-}
 
 describe("a registration", () => {
   it("is refused once a reply told of the key, and the key goes on trading", async () => {
@@ -36,6 +25,46 @@ describe("a registration", () => {
     expect([world.venue.approvals, world.told.length]).toEqual([1, 1]);
   });
 
+  it("behind others at a venue that does not answer waits no longer than two of them", async () => {
+    const world = new KeyWorld("long");
+    const registrar = world.venue.registrar((act) => act());
+    const slow = async <T>(timeoutMs: number, answer: T): Promise<T> => {
+      await delay(world.clock, timeoutMs);
+      return answer;
+    };
+    const life = await world.live(null, {
+      ...registrar,
+      send: (_act, _signature, { timeoutMs }) => slow(timeoutMs, { kind: "unknown" }),
+      look: (_key, _secret, { timeoutMs }) =>
+        slow(timeoutMs, { ok: false, code: "TIMEOUT", message: "", retryAfterMs: null }),
+    });
+    const outcomes: string[] = [];
+    for (let caller = 0; caller < 12; caller++)
+      life.registrations.register(OWNER, true).catch(({ code }: ServiceError) => outcomes.push(code));
+    await world.clock.advanceAsync(2 * ACT_MS + 1_000);
+    expect(outcomes).toHaveLength(12);
+    expect(new Set(outcomes)).toEqual(new Set(["REGISTRATION_UNSETTLED", "OVERLOADED"]));
+  });
+
+  it("follows a key that the venue has dropped by itself, and no key that it may have", async () => {
+    const { world, life } = await registered();
+    await world.clock.advanceAsync(DAY_MS);
+    world.venue.weather = () => "lost";
+    expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("API_KEY_EXISTS");
+    world.venue.weather = () => "fine";
+    expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("API_KEY_EXISTS");
+    const pruned = world.venue.agents.get(world.venue.live(OWNER.account)[0] ?? "");
+    if (pruned !== undefined) pruned.endedMs = world.clock.wallMs();
+    await world.clock.advanceAsync(60_000);
+    expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("done");
+    expect([world.venue.approvals, world.told.length]).toEqual([2, 2]);
+    life.keeper.start();
+    await world.clock.advanceAsync(60_000);
+    expect(await rowCount(world)).toBe(1);
+    expect(life.registrations.list(OWNER.walletId)).toMatchObject([{ status: "ACTIVE" }]);
+    await world.judge(life);
+  });
+
   it("shows no secret where the interface does not", async () => {
     const { world, life } = await begun();
     const key = await life.registrations.register(OWNER, false);
@@ -50,7 +79,13 @@ describe("a registration", () => {
     ["OTHER", "REGISTRATION_REJECTED"],
   ] as const)("that the venue refuses with %s is %s, and leaves nothing", async (reason, code) => {
     const { world } = await begun();
-    const refusal = { kind: "refused", reason, venueText: "said the venue", retryAfterMs: null } as const;
+    const refusal = {
+      kind: "refused",
+      reason,
+      venueText: "said the venue",
+      retryAfterMs: null,
+      isSpent: true,
+    } as const;
     const registrar = { ...world.venue.registrar((act) => act()), send: async () => refusal };
     const life = await world.live(null, registrar);
     expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe(code);
@@ -74,12 +109,30 @@ describe("a registration", () => {
     expect(await rowCount(world)).toBe(0);
   });
 
+  it.each(["SENT", "ACTIVE", "answered"])(
+    "that a full disk stops at its row %s says whether the venue may have the key, and asked for again it is that one",
+    async (step) => {
+      const { world, life } = await begun();
+      world.store.gate = async ({ writes }) => {
+        const [key] = writes.flatMap(({ key: name, value }) => (value === null ? [] : decodeKeyRow(name, value).keys));
+        if ((key?.isAnswered === true ? "answered" : key?.state) === step) throw storeUnavailable("DISK_FULL");
+      };
+      const code = step === "SENT" ? "STORE_UNAVAILABLE" : "REGISTRATION_UNSETTLED";
+      expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe(code);
+      expect(world.venue.approvals).toBe(step === "SENT" ? 0 : 1);
+      world.store.gate = async () => {};
+      expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("done");
+      expect([world.venue.approvals, world.told.length]).toEqual([1, 1]);
+      await world.judge(life);
+    },
+  );
+
   it("that arrives late is the one key, whoever asks meanwhile", async () => {
     const { world, life } = await begun();
     world.venue.weather = () => "late";
     world.venue.lateMs = () => 40_000;
     expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("REGISTRATION_UNSETTLED");
-    expect(await life.registrations.blocks(OWNER.walletId)).toEqual({});
+    expect(await life.registrations.blocks.opened(OWNER.walletId)).toEqual({});
     world.venue.weather = () => "fine";
     expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("done");
     await world.clock.advanceAsync(60_000);
@@ -105,12 +158,28 @@ describe("a revocation", () => {
     const { world, life } = await registered();
     world.signerError = new ServiceError("SIGNER_UNAVAILABLE");
     expect(await life.registrations.revoke(OWNER)).toEqual({ count: 1, pending: 1, undroppable: 0 });
-    expect(await life.registrations.blocks(OWNER.walletId)).toEqual({});
+    expect(await life.registrations.blocks.opened(OWNER.walletId)).toEqual({});
     expect(life.registrations.list(OWNER.walletId)).toMatchObject([{ status: "REVOKING" }]);
     expect(world.venue.live(OWNER.account).length).toBe(1);
     world.signerError = null;
     life.keeper.start();
     await world.clock.advanceAsync(60_000);
+    expect([world.venue.live(OWNER.account), await rowCount(world)]).toEqual([[], 0]);
+  });
+
+  it("stops the key that trades at once, also while a rotation is in doubt at a venue that hangs", async () => {
+    const { world, life } = await registered();
+    world.venue.weather = () => "late";
+    world.venue.lateMs = () => 120_000;
+    expect(await world.outcome(life, life.registrations.rotate(OWNER, true))).toBe("REGISTRATION_UNSETTLED");
+    const revoked = world.outcome(life, life.registrations.revoke(OWNER));
+    await world.clock.advanceAsync(0);
+    expect(await life.registrations.blocks.opened(OWNER.walletId)).toEqual({});
+    expect(await revoked).toBe("REGISTRATION_UNSETTLED");
+    world.venue.weather = () => "fine";
+    expect(await world.outcome(life, life.registrations.revoke(OWNER))).toBe("done");
+    life.keeper.start();
+    await world.clock.advanceAsync(300_000);
     expect([world.venue.live(OWNER.account), await rowCount(world)]).toEqual([[], 0]);
   });
 
@@ -142,16 +211,38 @@ describe("a rotation", () => {
     await world.judge(life);
   });
 
+  it("puts the new key in the place of the former one once the venue takes it", async () => {
+    const world = new KeyWorld("short");
+    const life = await world.live();
+    expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("done");
+    const traded = async () =>
+      Object.values(await life.registrations.blocks.opened(OWNER.walletId)) as { signer: string }[];
+    const [first] = await traded();
+    expect(world.venue.takes(first?.signer ?? "")).toBe(true);
+    let rotated = "";
+    const rotation = life.registrations.rotate(OWNER, true).then(({ signer }) => {
+      rotated = signer;
+    });
+    while (rotated === "") {
+      const [block] = await traded();
+      expect(world.venue.takes(block?.signer ?? "")).toBe(true);
+      await world.clock.advanceAsync(250);
+    }
+    await rotation;
+    expect(await traded()).toMatchObject([{ signer: rotated }]);
+    expect(world.venue.takes(rotated)).toBe(true);
+  });
+
   it("is told to who listens, and a block that was kept leads to the next key, once its own has ended with its bytes gone", async () => {
     const { world, life } = await registered();
     life.keeper.start();
     const { registrations } = life;
     let told = 0;
-    const end = registrations.listen(OWNER.walletId, () => {
+    const end = registrations.blocks.listen(OWNER.walletId, () => {
       told++;
       throw new Error("of the listener");
     });
-    const kept = registrations.storedBlocks(OWNER.walletId)[OWNER.venue];
+    const kept = registrations.blocks.stored(OWNER.walletId)[OWNER.venue];
     const secret = storedSecretIn(kept);
     expect([secret?.successor(), secret?.use(({ length }) => length)]).toEqual([null, 32]);
     await world.clock.advanceAsync(30 * DAY_MS);
@@ -160,7 +251,7 @@ describe("a rotation", () => {
     expect(secret?.successor()).toMatchObject({ signer: second.signer });
     expect(secret?.use(({ length }) => length)).toBe(32);
     await world.clock.advanceAsync(60 * DAY_MS + 60_000);
-    expect([secret?.use(() => 1), Object.keys(registrations.storedBlocks(OWNER.walletId))]).toEqual([
+    expect([secret?.use(() => 1), Object.keys(registrations.blocks.stored(OWNER.walletId))]).toEqual([
       null,
       [OWNER.venue],
     ]);
@@ -192,66 +283,10 @@ describe("the end of a key", () => {
     expect(life.keeper.counts().get(OWNER.venue)).toMatchObject({ active: 1, expiring: 1 });
     world.venue.weather = () => "down";
     await world.clock.advanceAsync(12 * DAY_MS + 1_000);
-    expect(await life.registrations.blocks(OWNER.walletId)).toEqual({});
+    expect(await life.registrations.blocks.opened(OWNER.walletId)).toEqual({});
     expect(await world.outcome(life, life.registrations.rotate(OWNER, true))).toBe("API_KEY_NOT_FOUND");
     world.venue.weather = () => "fine";
     await world.clock.advanceAsync(900_000);
     expect([world.venue.live(OWNER.account), await rowCount(world)]).toEqual([[], 0]);
-  });
-});
-
-it("an approval that people decide on is asked for again as the same act, and never as a second key", async () => {
-  const { world, life } = await begun();
-  world.signerError = Object.assign(new ServiceError("SIGNER_UNAVAILABLE"), { status: 202 });
-  for (let attempt = 0; attempt < 2; attempt++)
-    expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("SIGNER_UNAVAILABLE");
-  const [pending] = life.registrations.list(OWNER.walletId);
-  expect(pending).toMatchObject({ status: "APPROVING" });
-  world.signerError = null;
-  const later = await world.live();
-  const key = await later.registrations.register(OWNER, true);
-  expect([key.signer, world.signatures, world.venue.approvals]).toEqual([pending?.signer, 1, 1]);
-});
-
-describe("a key that the venue makes", () => {
-  const made = { account: OWNER.account, signer: OWNER.account, name: "made", expiresAtMs: null };
-  const registrar = (issue: IssuingRegistrar["issue"]): IssuingRegistrar => ({
-    kind: "issued",
-    issue,
-    block: (key, secret) => ({ name: key.name, secret: secret.use((bytes) => Buffer.from(bytes).toString("utf8")) }),
-  });
-
-  it("trades, is wiped where it was handed over, and a revocation says that the venue keeps it", async () => {
-    const world = new KeyWorld("long");
-    const secret = Buffer.from("api secret");
-    const asked: string[] = [];
-    const life = await world.live(
-      null,
-      registrar(async (account, sign) => {
-        asked.push(account, (await sign({ kind: "typedData", text: "log in" })).slice(0, 2));
-        return { kind: "done", key: made, secret };
-      }),
-    );
-    expect(await life.registrations.register(OWNER, false)).toMatchObject({ status: "ACTIVE", secretHex: null });
-    expect([asked, [...secret].every((byte) => byte === 0)]).toEqual([[OWNER.account, "0x"], true]);
-    expect(await life.registrations.blocks(OWNER.walletId)).toEqual({
-      venueone: { name: "made", secret: "api secret" },
-    });
-    expect(await life.registrations.revoke(OWNER)).toEqual({ count: 1, pending: 0, undroppable: 1 });
-    expect(await rowCount(world)).toBe(0);
-  });
-
-  it.each([
-    [{ kind: "unknown" }, "VENUE_UNAVAILABLE"],
-    [{ kind: "notSent", problem: "DOWN", retryAfterMs: null }, "VENUE_UNAVAILABLE"],
-    [{ kind: "refused", reason: "OTHER", venueText: "no", retryAfterMs: null }, "REGISTRATION_REJECTED"],
-  ] as const)("and that does not come (%j) is %s, and leaves nothing", async (outcome, code) => {
-    const world = new KeyWorld("long");
-    const life = await world.live(
-      null,
-      registrar(async () => outcome),
-    );
-    expect(await world.outcome(life, life.registrations.register(OWNER, false))).toBe(code);
-    expect(await rowCount(world)).toBe(0);
   });
 });

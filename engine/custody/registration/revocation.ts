@@ -4,15 +4,24 @@
  */
 import type { ActOutcome, AgentRegistrar } from "../../key-registrar.js";
 import type { Deadline } from "../../domain/deadline.js";
+import { LifetimeClock } from "../../domain/lifetime-clock.js";
 import { agentsOf, callWithin, type KeyParts, signed, waitWithin } from "./key-parts.js";
 import type { KeyPlace, StoredAct, StoredKey } from "./key-row.js";
 import { BUSY_MS, changeKey, dropKey, isOver, keyOf, SEND_MARGIN_MS, standingOf } from "./key-steps.js";
 
+interface Sent {
+  readonly outcome: ActOutcome;
+  /** No other copy of these bytes is on its way. */
+  readonly isFirst: boolean;
+}
+
 export class Revocation {
   readonly #parts: KeyParts;
+  readonly #lifetime: LifetimeClock;
 
   constructor(parts: KeyParts) {
     this.#parts = parts;
+    this.#lifetime = new LifetimeClock(parts.clock);
   }
 
   /** In the turn of the place. Durable when it resolves. Keys that the venue never had, or cannot drop, are gone. */
@@ -31,8 +40,9 @@ export class Revocation {
    */
   async finish(place: KeyPlace, serial: number, time: Deadline): Promise<boolean> {
     const registrar = agentsOf(this.#parts, place);
-    const outcome = await this.#sent(registrar, place, serial, time);
-    if (outcome === null) return false;
+    const sent = await this.#sent(registrar, place, serial, time);
+    if (sent === null) return false;
+    const { outcome, isFirst } = sent;
     if (outcome.kind === "refused" && outcome.reason === "BUSY") {
       // Another key was dropped a moment ago. The refused act is spent.
       await changeKey(this.#parts, place, serial, { act: null });
@@ -40,6 +50,9 @@ export class Revocation {
     }
     if (outcome.kind === "done") return this.#gone(place, serial);
     if (outcome.kind === "notSent" || outcome.kind === "unknown") return false;
+    const isSpent = outcome.kind === "repeated" || outcome.isSpent;
+    // A copy that is still on its way would drop a later key of the same name.
+    if (!isSpent && !isFirst) return false;
     // Refused, or had before: the lists show whether anything is left to be dropped.
     const key = keyOf(this.#parts, place, serial);
     if (key === undefined || !(await waitWithin(this.#parts, time, registrar.listLagMs))) return false;
@@ -48,26 +61,26 @@ export class Revocation {
     if (standing === "live") {
       if (outcome.kind === "refused")
         this.#parts.logger.warn("venue_keys.revocation_refused", { venue: place.venue, reason: outcome.reason });
-      await changeKey(this.#parts, place, serial, { act: null });
+      if (isSpent) await changeKey(this.#parts, place, serial, { act: null });
     }
     return false;
   }
 
   /** Null: nothing was sent. */
-  async #sent(registrar: AgentRegistrar, place: KeyPlace, serial: number, time: Deadline): Promise<ActOutcome | null> {
+  async #sent(registrar: AgentRegistrar, place: KeyPlace, serial: number, time: Deadline): Promise<Sent | null> {
+    const before = keyOf(this.#parts, place, serial)?.act?.signature ?? null;
     const act = await this.#signedAct(registrar, place, serial);
     const options = callWithin(time);
     if (act === null || options === null || act.signature === null) return null;
-    return registrar.send(act, act.signature, options);
+    return { outcome: await registrar.send(act, act.signature, options), isFirst: act.signature !== before };
   }
 
   /** The act of before while the venue takes it: sent again, the same bytes act once. */
   async #signedAct(registrar: AgentRegistrar, place: KeyPlace, serial: number): Promise<StoredAct | null> {
-    const { clock } = this.#parts;
     const key = keyOf(this.#parts, place, serial);
     if (key === undefined) return null;
     let { act } = key;
-    if (act === null || isOver(act, clock.wallMs() + SEND_MARGIN_MS)) {
+    if (act === null || isOver(act, this.#lifetime.nowMs() + SEND_MARGIN_MS)) {
       const made = await registrar.revocation(key);
       if (!made.ok) return null;
       act = { ...made.act, signature: null };

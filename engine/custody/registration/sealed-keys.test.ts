@@ -23,15 +23,16 @@ const random = seededRandom(5);
 const places: SealedPlace[] = [SEALED_VENUE_KEYS];
 
 async function blockOf(registrations: KeyRegistrations) {
-  const { venueone } = await registrations.blocks(OWNER.walletId);
+  const { venueone } = await registrations.blocks.opened(OWNER.walletId);
   return venueone as { readonly signer: string; readonly secret: StoredSecret };
 }
 
 async function opened(store: StateStore) {
   const setup = { store, places, clock, random, scrypt: FAST_SCRYPT };
   const ring = await loadKeyring({ ...setup, source: KEYS.first });
-  const venue = new FakeVenue(clock, "short");
+  const venue = new FakeVenue(clock, "long");
   venue.funded.add(OWNER.account);
+  venue.busyMs = 0;
   const sign = async (_id: string, _origin: string, { text = "" }: { text?: string }) => ({
     signature: signatureOf(OWNER.account, text),
     digest: "",
@@ -86,16 +87,16 @@ it("a key opens as itself alone: not of another wallet, venue, name or end", asy
   for (const change of changes) {
     await store.put(KEY_NAMESPACE, key, encodeKeyRow({ ...row, keys: row.keys.map((one) => ({ ...one, ...change })) }));
     const again = await opened(store);
-    if (change.flow === "issued") expect(await again.registrations.blocks(OWNER.walletId)).toEqual({});
+    if (change.flow === "issued") expect(await again.registrations.blocks.opened(OWNER.walletId)).toEqual({});
     else
-      expect(await refusalOf(again.registrations.blocks(OWNER.walletId)), JSON.stringify(change)).toBe(
+      expect(await refusalOf(again.registrations.blocks.opened(OWNER.walletId)), JSON.stringify(change)).toBe(
         "SEAL_BROKEN KEY",
       );
   }
   const other = { ...row, walletId: "00000000-0000-4000-8000-000000000000" };
   await store.put(KEY_NAMESPACE, rowKey(other), encodeKeyRow(other));
   const again = await opened(store);
-  expect(await refusalOf(again.registrations.blocks(other.walletId))).toBe("SEAL_BROKEN KEY");
+  expect(await refusalOf(again.registrations.blocks.opened(other.walletId))).toBe("SEAL_BROKEN KEY");
 });
 
 it("a row that is not whole keeps the service from starting, and is named", async () => {
@@ -105,4 +106,24 @@ it("a row that is not whole keeps the service from starting, and is named", asyn
     await store.put(KEY_NAMESPACE, "a/venueone", Buffer.from(value));
     expect(await refusalOf(opened(store)), value).toBe("SEAL_BROKEN");
   }
+});
+
+it("a secret that a reply shows leaves no bytes behind in the memory that small buffers share", async () => {
+  const { registrations } = await opened(createMemoryStore());
+  const pools = new Set<ArrayBufferLike>();
+  const from = Buffer.from;
+  const noted = (...call: unknown[]): Buffer => {
+    const made = Reflect.apply(from, Buffer, call) as Buffer;
+    pools.add(made.buffer);
+    return made;
+  };
+  Buffer.from = noted as typeof Buffer.from;
+  const { secretHex } = await registrations.register(OWNER, true).finally(() => {
+    Buffer.from = from;
+  });
+  const secret = Buffer.from(secretHex?.slice(2) ?? "", "hex");
+  const copy = Buffer.from(new Uint8Array(secret).buffer);
+  secret.fill(0);
+  expect(pools.size).toBeGreaterThan(0);
+  for (const pool of pools) expect(Buffer.from(pool).includes(copy)).toBe(false);
 });

@@ -20,7 +20,7 @@ import {
 } from "../../storage/state-store.js";
 import type { AccountSession } from "../../ports.js";
 import { expiringRemovals, expiringWrites, SWEEP_MAX_ROWS, sweepExpired } from "./expiring-rows.js";
-import { LifetimeClock } from "./lifetime-clock.js";
+import { LifetimeClock } from "../../domain/lifetime-clock.js";
 import { accountHashOf } from "../accounts.js";
 
 const BY_NAME = "order-name";

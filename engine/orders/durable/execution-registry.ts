@@ -18,7 +18,7 @@ import { ListedOrders, type ListedOrder } from "../listed-orders.js";
 import { ownerOf, unknownAttempt, unsettledAttempt, type TradeRun } from "../run.js";
 import type { TradeData } from "../types.js";
 import { expiringWrites, SWEEP_MAX_ROWS, sweepExpired } from "./expiring-rows.js";
-import { LifetimeClock } from "./lifetime-clock.js";
+import { LifetimeClock } from "../../domain/lifetime-clock.js";
 
 const NAMESPACE = "execution";
 export const MAX_RECENT = 10_000;

@@ -23,7 +23,7 @@ import {
 import type { TradeResult } from "../types.js";
 import { decodeRun, encodeRun, type TradeRun } from "../run.js";
 import { expiringRemovals, expiringWrites, SWEEP_MAX_ROWS, sweepExpired } from "./expiring-rows.js";
-import { LifetimeClock } from "./lifetime-clock.js";
+import { LifetimeClock } from "../../domain/lifetime-clock.js";
 
 const NAMESPACE = "idempotency";
 export const RETENTION_MS = 24 * 3_600_000;

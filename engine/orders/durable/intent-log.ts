@@ -23,7 +23,7 @@ import {
 } from "../../storage/state-store.js";
 import type { TradeRun } from "../run.js";
 import { expiringWrites, SWEEP_MAX_ROWS, sweepExpired, timeText } from "./expiring-rows.js";
-import { LifetimeClock } from "./lifetime-clock.js";
+import { LifetimeClock } from "../../domain/lifetime-clock.js";
 
 export const SETTLED_RETENTION_MS = 24 * 3_600_000;
 const MAX_OPENED = 4_096;

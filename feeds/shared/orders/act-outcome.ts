@@ -18,8 +18,16 @@ export const DONE_ACT: ActOutcome = { kind: "done" };
 export const REPEATED_ACT: ActOutcome = { kind: "repeated" };
 export const UNKNOWN_ACT: FailedAct = { kind: "unknown" };
 
-export function refusedAct(reason: ActRefusal, text: string, afterMs: number | null = null): FailedAct {
-  return { kind: "refused", reason, venueText: venueText(text), retryAfterMs: afterMs };
+type RefusedAct = Extract<ActOutcome, { readonly kind: "refused" }>;
+
+/** For all that is known, the same bytes may act another time. */
+export function refusedAct(reason: ActRefusal, text: string, afterMs: number | null = null): RefusedAct {
+  return { kind: "refused", reason, venueText: venueText(text), retryAfterMs: afterMs, isSpent: false };
+}
+
+/** The bytes never act. */
+export function spentAct(reason: ActRefusal, text: string, afterMs: number | null = null): RefusedAct {
+  return { ...refusedAct(reason, text, afterMs), isSpent: true };
 }
 
 export function notSentAct(problem: string, afterMs: number | null = null): FailedAct {

@@ -3,7 +3,7 @@
  * signs of it, and what the venue's refusals of it mean. Pure.
  */
 import type { ActOutcome, VenueKey, WalletText } from "../../../engine/key-registrar.js";
-import { REPEATED_ACT, refusedAct } from "../../shared/orders/act-outcome.js";
+import { REPEATED_ACT, refusedAct, spentAct } from "../../shared/orders/act-outcome.js";
 import { isFields, parseJsonExact } from "../../shared/room/wire-fields.js";
 import { isAddress, ZERO_ADDRESS } from "../../shared/sign/eip712.js";
 import { typedDataText } from "../../shared/sign/typed-text.js";
@@ -89,25 +89,30 @@ export function bodyOf({ action }: AgentRequest, signature: string): string {
   });
 }
 
-/** `{"status":"err"}`: the venue refuses before it executes, and what it refused for itself has used up its nonce. */
+/**
+ * `{"status":"err"}`: the venue refuses before it executes. What it refuses for the act itself has used up its nonce (sheet
+ * section 7); for the account, a limit or its clock it has not, and takes the same bytes once those have changed.
+ */
 export function outcomeOfRefusal({ account, action }: AgentRequest, text: string): ActOutcome {
+  const nonce = nonceProblem(text)?.kind;
   // Every nonce of the window is remembered, and this is said before any other word: these very bytes came before.
-  if (nonceProblem(text)?.kind === "duplicate") return REPEATED_ACT;
+  if (nonce === "duplicate") return REPEATED_ACT;
+  if (nonce === "tooHigh") return refusedAct("OTHER", text);
   switch (classifyText(text).code) {
     case "noAccount":
       // A signature that the venue reads otherwise recovers to a stranger, whom the text then names.
-      return refusedAct(text.toLowerCase().includes(`user: ${account}`) ? "NOT_FUNDED" : "OTHER", text);
+      return text.toLowerCase().includes(`user: ${account}`) ? refusedAct("NOT_FUNDED", text) : spentAct("OTHER", text);
     case "tooManyAgents":
-      return refusedAct("KEY_LIMIT", text);
+      return spentAct("KEY_LIMIT", text);
     case "agentRemoval":
-      return refusedAct("BUSY", text, REMOVAL_MS);
+      return spentAct("BUSY", text, REMOVAL_MS);
     case "addressBudget":
       return refusedAct("RATE_LIMITED", text, OVER_BUDGET_INTERVAL_MS);
     case "agentUsed":
       // The address belongs to 32 random bytes made for this key, so only an approval of this key can have used it: this
       // act, where the venue no longer remembers its nonce, or one of before it. Whether it is an agent now, the list says.
-      return action.agentAddress === ZERO_ADDRESS ? refusedAct("OTHER", text) : REPEATED_ACT;
+      return action.agentAddress === ZERO_ADDRESS ? spentAct("OTHER", text) : REPEATED_ACT;
     default:
-      return refusedAct("OTHER", text);
+      return spentAct("OTHER", text);
   }
 }

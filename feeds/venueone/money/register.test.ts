@@ -105,24 +105,33 @@ describe("an act", () => {
 });
 
 const REFUSALS: readonly (readonly [text: string, outcome: object])[] = [
-  [`Must deposit before performing actions. User: ${ACCOUNT}`, { kind: "refused", reason: "NOT_FUNDED" }],
-  [`Must deposit before performing actions. User: ${ACCOUNT.toUpperCase()}`, { kind: "refused", reason: "NOT_FUNDED" }],
-  [`Must deposit before performing actions. User: ${STRANGER}`, { kind: "refused", reason: "OTHER" }],
+  [
+    `Must deposit before performing actions. User: ${ACCOUNT}`,
+    { kind: "refused", reason: "NOT_FUNDED", isSpent: false },
+  ],
+  [
+    `Must deposit before performing actions. User: ${ACCOUNT.toUpperCase()}`,
+    { kind: "refused", reason: "NOT_FUNDED", isSpent: false },
+  ],
+  [`Must deposit before performing actions. User: ${STRANGER}`, { kind: "refused", reason: "OTHER", isSpent: true }],
   [
     "Too many extra agents for cumulative volume traded. Current limit is 3",
-    { kind: "refused", reason: "KEY_LIMIT", retryAfterMs: null },
+    { kind: "refused", reason: "KEY_LIMIT", retryAfterMs: null, isSpent: true },
   ],
-  ["User has pending agent removal", { kind: "refused", reason: "BUSY", retryAfterMs: 5_000 }],
+  ["User has pending agent removal", { kind: "refused", reason: "BUSY", retryAfterMs: 5_000, isSpent: true }],
   [
     "Too many cumulative requests sent (11 > 10) for cumulative volume traded $0.",
-    { kind: "refused", reason: "RATE_LIMITED", retryAfterMs: 10_000 },
+    { kind: "refused", reason: "RATE_LIMITED", retryAfterMs: 10_000, isSpent: false },
   ],
-  ["Agent valid_until already expired.", { kind: "refused", reason: "OTHER" }],
-  ["Unable to recover signer.", { kind: "refused", reason: "OTHER" }],
-  ["Words that nobody has heard", { kind: "refused", reason: "OTHER", venueText: "Words that nobody has heard" }],
+  ["Agent valid_until already expired.", { kind: "refused", reason: "OTHER", isSpent: true }],
+  ["Unable to recover signer.", { kind: "refused", reason: "OTHER", isSpent: true }],
+  [
+    "Words that nobody has heard",
+    { kind: "refused", reason: "OTHER", venueText: "Words that nobody has heard", isSpent: true },
+  ],
   ["Invalid nonce: duplicate nonce 1790000000000", { kind: "repeated" }],
-  ["Invalid nonce: nonce too low 5 < 1790000000000", { kind: "refused", reason: "OTHER" }],
-  ["Invalid nonce: nonce too high 9 > 8", { kind: "refused", reason: "OTHER" }],
+  ["Invalid nonce: nonce too low 5 < 1790000000000", { kind: "refused", reason: "OTHER", isSpent: true }],
+  ["Invalid nonce: nonce too high 9 > 8", { kind: "refused", reason: "OTHER", isSpent: false }],
 ];
 
 describe("an answer", () => {
@@ -141,13 +150,14 @@ describe("an answer", () => {
     expect(await scene.keys.send(await made(scene, "revocation"), SIGNATURE, OPTIONS)).toMatchObject({
       kind: "refused",
       reason: "OTHER",
+      isSpent: true,
     });
   });
 
   it.each<[what: string, status: number, body: unknown, outcome: object]>([
-    ["null for a spent budget", 429, "null", { kind: "refused", reason: "RATE_LIMITED" }],
-    ["a parser's text", 422, "Failed to deserialize", { kind: "refused", reason: "OTHER" }],
-    ["a firewall's page", 403, "<html>", { kind: "refused", reason: "OTHER" }],
+    ["null for a spent budget", 429, "null", { kind: "refused", reason: "RATE_LIMITED", isSpent: false }],
+    ["a parser's text", 422, "Failed to deserialize", { kind: "refused", reason: "OTHER", isSpent: false }],
+    ["a firewall's page", 403, "<html>", { kind: "refused", reason: "OTHER", isSpent: false }],
     ["a fault", 500, "null", { kind: "unknown" }],
     ["a proxy that waited", 504, "<html>", { kind: "unknown" }],
     ["a timeout of the server's", 408, "", { kind: "unknown" }],

@@ -61,6 +61,8 @@ export class VenueoneAgents implements AgentRegistrar {
   readonly kind = "agent";
   readonly names = NAMES;
   readonly listLagMs = LIST_LAG_MS;
+  /** The reply is sent after the block that has the approval. */
+  readonly takeUpMs = 0;
   readonly #deps: VenueoneAgentsDeps;
 
   constructor(deps: VenueoneAgentsDeps) {

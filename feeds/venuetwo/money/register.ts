@@ -69,6 +69,7 @@ export class VenuetwoAgents implements AgentRegistrar {
   readonly kind = "agent";
   readonly names = NAMES;
   readonly listLagMs = LIST_LAG_MS;
+  readonly takeUpMs = LIST_LAG_MS;
   readonly #deps: VenuetwoAgentsDeps;
 
   constructor(deps: VenuetwoAgentsDeps) {

@@ -59,6 +59,14 @@ export class AccountDesk {
     return { ok: true, value: account.walletE12 };
   }
 
+  /** As adjustWallet, of the spot account; no perp account changes, so nobody is told. */
+  adjustSpot(accountId: string, amountE12: bigint): SimResult<bigint> {
+    const account = this.#deps.ledger.account(accountId);
+    if (account.spotE12 + amountE12 < 0n) return refuse("INSUFFICIENT_BALANCE");
+    account.spotE12 += amountE12;
+    return { ok: true, value: account.spotE12 };
+  }
+
   transferSpot(accountId: string, amountE12: bigint, direction: "toPerp" | "toSpot"): SimResult<bigint> {
     const account = this.#deps.ledger.account(accountId);
     const available = direction === "toPerp" ? account.spotE12 : this.#deps.margins.margin(account).availableE12;

@@ -70,6 +70,9 @@ export interface ShellView {
   readonly sockets: ReadonlySet<SimSocket>;
 }
 
+/** A JSON object of the control API. */
+export type ControlBody = Readonly<Record<string, unknown>>;
+
 /** Venue-specific parts of the control API: keys are the venue's business. */
 export interface SimControlHooks {
   /** POST /_sim/accounts: registers keys for an account that the core has just created or found. Returns what to add to the answer. */
@@ -77,7 +80,5 @@ export interface SimControlHooks {
   /** Added to GET /_sim/state. */
   describe(): Readonly<Record<string, unknown>>;
   /** What POST /_sim/<name> does where the core has no such name: limits, quirks, … */
-  readonly commands: Readonly<
-    Record<string, (body: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>>
-  >;
+  readonly commands: Readonly<Record<string, (body: ControlBody) => ControlBody | Promise<ControlBody>>>;
 }

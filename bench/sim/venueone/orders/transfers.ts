@@ -29,7 +29,7 @@ export function executeUserAction(venue: Venue, account: VenueAccount, action: U
     case "usdSend":
       return sendUsd(venue, account, action.destination, action.amount);
     case "withdraw3":
-      return withdraw(venue, account, action.amount, action.innerNonce);
+      return withdraw(venue, account, action);
     case "spotSend":
       return sendAsset(venue, account, {
         ...action,
@@ -84,14 +84,36 @@ function sendUsd(venue: Venue, from: VenueAccount, destination: string, amountTe
   return null;
 }
 
-function withdraw(venue: Venue, account: VenueAccount, amountText: string, nonce: number): string | null {
-  const amount = parseUsd(amountText);
-  if (!amount.ok) return amount.text;
-  if (amount.e12 <= WITHDRAW_FEE_E12) return REFUSED.withdrawBalance;
-  if (!venue.moveCash(account, -amount.e12, "WITHDRAW")) return REFUSED.withdrawBalance;
-  const usdc = usdText(amount.e12 - WITHDRAW_FEE_E12);
-  venue.addLedgerRow(account, { type: "withdraw", usdc, nonce, fee: usdText(WITHDRAW_FEE_E12) });
+type WithdrawAction = Extract<UserAction, { type: "usdSend" | "withdraw3" }>;
+
+function withdraw(
+  venue: Venue,
+  account: VenueAccount,
+  { amount, destination, innerNonce: nonce }: WithdrawAction,
+): string | null {
+  const { address } = account;
+  const index = venue.log.received({
+    ...{ action: "withdraw", signer: address, accountId: address, qty: amount, nonce: String(nonce) },
+  });
+  const taken = takeWithdrawal(venue, account, amount);
+  if (!taken.ok) {
+    venue.log.refused(index, "WITHDRAW", taken.text);
+    return taken.text;
+  }
+  venue.log.executed(index, null);
+  const row = { type: "withdraw", usdc: usdText(taken.e12), nonce, fee: usdText(WITHDRAW_FEE_E12) };
+  venue.addLedgerRow(account, row);
+  venue.payouts?.pay(account, { destination, amountE12: taken.e12, feeE12: WITHDRAW_FEE_E12, nonce });
   return null;
+}
+
+/** Takes the whole amount from the account. Returns what is left of it after the fee. */
+function takeWithdrawal(venue: Venue, account: VenueAccount, text: string): Amount {
+  const amount = parseUsd(text);
+  if (!amount.ok) return amount;
+  const isTaken = amount.e12 > WITHDRAW_FEE_E12 && venue.moveCash(account, -amount.e12, "WITHDRAW");
+  if (!isTaken) return { ok: false, text: REFUSED.withdrawBalance };
+  return { ok: true, e12: amount.e12 - WITHDRAW_FEE_E12 };
 }
 
 function transferClass(venue: Venue, signer: VenueAccount, amountText: string, toPerp: boolean): string | null {

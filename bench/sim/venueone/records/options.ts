@@ -1,4 +1,5 @@
 /** Options of the local venue, with every limit and cadence it obeys. */
+import type { VenueChains } from "../../chain/treasury.js";
 import type { VenueOptions } from "../../core/server/venue-server.js";
 
 /** Bounds per IP and per account, from the venue's rate-limit page; measured where noted. */
@@ -83,6 +84,8 @@ export interface VenueoneSimOptions extends VenueOptions<VenueoneAccountOptions>
   readonly isMainnet?: boolean;
   readonly limits?: Partial<VenueoneLimits>;
   readonly cadences?: Partial<VenueoneCadences>;
+  /** Where deposits come from and withdrawals go to: its bridge is on 42161. Without them a withdrawal goes to no chain. */
+  readonly chains?: VenueChains;
   /** Multiplies every push interval (not the idle close): 0.1 is ten times faster. Default 1. */
   readonly cadenceScale?: number;
 }

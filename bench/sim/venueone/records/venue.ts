@@ -63,6 +63,20 @@ export interface VenueAccount {
 
 export type LedgerListener = (account: VenueAccount, row: LedgerRow) => void;
 
+export interface Withdrawal {
+  readonly destination: string;
+  /** What is paid, without the fee. */
+  readonly amountE12: bigint;
+  readonly feeE12: bigint;
+  /** The action's `time`; the bridge's events carry it. */
+  readonly nonce: number;
+}
+
+export interface PayoutPort {
+  /** Pays out what the account has given already. */
+  pay(account: VenueAccount, withdrawal: Withdrawal): void;
+}
+
 export interface VenueDeps {
   readonly exchange: SimExchange;
   readonly universe: Universe;
@@ -81,6 +95,8 @@ export class Venue {
   readonly limits: VenueoneLimits;
   readonly cadences: VenueoneCadences;
   readonly log: SimRequestLog;
+  /** Null where withdrawals go to no chain. */
+  payouts: PayoutPort | null = null;
   readonly agents = new AgentRegistry((address) => this.account(address) !== null);
   readonly #accounts = new Map<string, VenueAccount>();
   readonly #nonceSets = new Map<string, NonceSet>();

@@ -2,6 +2,7 @@
 import { moneyText, parseScaled } from "../../core/model/fixed.js";
 import type { SimIncome, SimPositionSide, SimRefusal } from "../../core/model/types.js";
 import { RawJson, type Route, type SignedCall, tradedRules } from "../records/context.js";
+import { MONEY_ROUTES } from "./money-routes.js";
 import { withdrawRoute } from "./withdraw-route.js";
 import { printAccount, printBalances, printIncome, printPositions, transactionId } from "./account-view.js";
 import { refuse, refuseInvalid, refuseMandatory, VenuetwoRefusal } from "../wire/errors.js";
@@ -40,7 +41,8 @@ export function accountRoutes(): Routes {
     "POST positionMargin": { weight: 1, security: "trade", answer: (call) => moveMargin(call, marginMoves) },
     "GET positionMargin/history": { weight: 1, security: "signed", answer: (call) => movedMargin(call, marginMoves) },
     "POST asset/wallet/transfer": { weight: 5, security: "transfer", answer: (call) => transfer(call, transfers) },
-    "POST aster/user-withdraw": withdrawRoute(),
+    "POST aster/user-withdraw": withdrawRoute("perp"),
+    ...MONEY_ROUTES,
   };
 }
 

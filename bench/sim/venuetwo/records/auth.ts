@@ -59,7 +59,9 @@ export class Authenticator {
   }
 
   async signed(request: SimHttpRequest, params: Params): Promise<Caller> {
-    const isV3 = params.has("signer") || params.has("user") || params.has("nonce");
+    // A withdrawal of a V1 key has a `nonce` too: that of the wallet's signature.
+    const isNonceOwn = !request.path.endsWith("/user-withdraw") || request.path.includes("/v3/");
+    const isV3 = params.has("signer") || params.has("user") || (params.has("nonce") && isNonceOwn);
     if (isV3) return this.#byAgent(request, params);
     if (request.path.startsWith("/fapi/v3/") && !this.#options.hmacOnV3) throw refuseMandatory("nonce");
     return this.#byHmac(request, params);

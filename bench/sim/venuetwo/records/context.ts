@@ -10,6 +10,7 @@ import type { KeyRing } from "./keys.js";
 import type { RateLimits } from "./limits.js";
 import type { Listing, VenuetwoRules } from "./listing.js";
 import type { ListenKeys } from "./listen-keys.js";
+import type { MoneyDesk } from "./money-desk.js";
 import type { Params } from "../wire/params.js";
 
 export interface VenuetwoContext {
@@ -21,6 +22,7 @@ export interface VenuetwoContext {
   readonly auth: Authenticator;
   readonly limits: RateLimits;
   readonly listenKeys: ListenKeys;
+  readonly money: MoneyDesk;
   readonly aggregates: ReadonlyMap<string, AggregateTape>;
   /** Client ids the venue mints for orders that came without. */
   newClientId(): string;

@@ -134,6 +134,12 @@ export class KeyRing {
     return this.#wallets.has(user.toLowerCase());
   }
 
+  /** The main wallet of an account, lower case. Null where it has none. */
+  walletOf(accountId: string): string | null {
+    for (const [wallet, owner] of this.#wallets) if (owner === accountId) return wallet;
+    return null;
+  }
+
   accountOf(user: string): string | null {
     return this.#wallets.get(user.toLowerCase()) ?? null;
   }

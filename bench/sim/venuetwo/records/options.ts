@@ -1,4 +1,5 @@
 /** Options of the local venue. Its limits are in limits.ts. */
+import type { VenueChains } from "../../chain/treasury.js";
 import type { StartingPosition } from "../../core/engine/starting-position.js";
 import type { VenueOptions } from "../../core/server/venue-server.js";
 import type { KeyRequest } from "./keys.js";
@@ -27,6 +28,8 @@ export interface VenuetwoSimOptions extends VenueOptions<VenuetwoAccount> {
   readonly chainId?: number;
   /** Answer HMAC on /fapi/v3 as the parent dialect does. */
   readonly hmacOnV3?: boolean;
+  /** Where deposits come from and withdrawals go to. Without them a withdrawal ends at once, on no chain. */
+  readonly chains?: VenueChains;
   /** Life of a stream connection, default 24 h. */
   readonly socketLifeMs?: number;
 }

@@ -4,6 +4,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { VirtualClock } from "../../../../engine/domain/virtual-clock.js";
 import type { VenuetwoSim } from "../sim.js";
 import { ACCOUNT, agentCall, call, form, mainWallet, startTestVenue } from "./support.js";
+import { withdrawal } from "./withdrawal.js";
 
 /** Development key 0, and the agent of the vectors. */
 const WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
@@ -84,51 +85,6 @@ async function managed(
     signatureChainId: "56",
     signature,
   });
-}
-
-/** Thirty USDT and one of fee, signed by the main wallet. */
-async function withdrawal(changes: Readonly<Record<string, string>> = {}): Promise<Record<string, string>> {
-  const params = {
-    chainId: "56",
-    asset: "USDT",
-    amount: "30",
-    fee: "1",
-    receiver: mainWallet.address,
-    userNonce: String(VECTOR_MS * 1_000),
-    ...changes,
-  };
-  const userSignature = await mainWallet.signTypedData({
-    domain: {
-      name: "Aster",
-      version: "1",
-      chainId: 56,
-      verifyingContract: "0x0000000000000000000000000000000000000000",
-    },
-    types: {
-      Action: [
-        { name: "type", type: "string" },
-        { name: "destination", type: "address" },
-        { name: "destination Chain", type: "string" },
-        { name: "token", type: "string" },
-        { name: "amount", type: "string" },
-        { name: "fee", type: "string" },
-        { name: "nonce", type: "uint256" },
-        { name: "aster chain", type: "string" },
-      ],
-    },
-    primaryType: "Action",
-    message: {
-      type: "Withdraw",
-      destination: params.receiver as `0x${string}`,
-      "destination Chain": "BSC",
-      token: params.asset,
-      amount: params.amount,
-      fee: params.fee,
-      nonce: BigInt(params.userNonce),
-      "aster chain": "Mainnet",
-    },
-  });
-  return { ...params, userSignature };
 }
 
 const fresh = privateKeyToAccount(`0x${"44".repeat(32)}`);
@@ -243,7 +199,7 @@ describe("agents of the local venuetwo", () => {
     await managed(venue, "ApproveAgent", { ...TERMS, ...rights }, 1_763_600_000_000_001);
     const walletOf = () => venue.exchange.accounts.find(ACCOUNT)?.walletE12 ?? 0n;
     const before = walletOf();
-    const answer = await agentCall(venue, "POST", "/fapi/v3/aster/user-withdraw", await withdrawal(), {
+    const answer = await agentCall(venue, "POST", "/fapi/v3/aster/user-withdraw", await withdrawal(VECTOR_MS), {
       signer: fresh,
     });
     expect(answer.status).toBe(status);
@@ -258,10 +214,10 @@ describe("agents of the local venuetwo", () => {
     await managed(venue, "ApproveAgent", { ...TERMS, ...rights }, 1_763_600_000_000_001);
     const ask = async (params: Record<string, string>) =>
       (await agentCall(venue, "POST", "/fapi/v3/aster/user-withdraw", params, { signer: fresh })).json;
-    expect(await ask({ ...(await withdrawal()), amount: "31" })).toMatchObject({ code: -1022 });
-    expect(await ask(await withdrawal({ receiver: WALLET }))).toMatchObject({ code: -1130 });
-    expect(await ask(await withdrawal({ amount: "100001" }))).toMatchObject({ code: -2018 });
-    const params = await withdrawal({ userNonce: String(VECTOR_MS * 1_000 + 1) });
+    expect(await ask({ ...(await withdrawal(VECTOR_MS)), amount: "31" })).toMatchObject({ code: -1022 });
+    expect(await ask(await withdrawal(VECTOR_MS, { receiver: WALLET }))).toMatchObject({ code: -1130 });
+    expect(await ask(await withdrawal(VECTOR_MS, { amount: "100001" }))).toMatchObject({ code: -2018 });
+    const params = await withdrawal(VECTOR_MS, { userNonce: String(VECTOR_MS * 1_000 + 1) });
     expect(await ask(params)).toMatchObject({ withdrawId: expect.any(String) });
     expect(await ask(params)).toMatchObject({ code: -4225 });
   });

@@ -59,9 +59,11 @@ export class EpochCosigner {
 
   receive(message: Message): Step {
     const { state } = this.#core.single;
-    const { type, ctr } = message.header;
+    const { type, ctr, epoch } = message.header;
     const test = this.#test;
-    const isOfTest = type === MESSAGE.f1 || type === MESSAGE.f3 || type === MESSAGE.f5 || ctr !== 0n;
+    const isSigning = type === MESSAGE.f1 || type === MESSAGE.f3 || type === MESSAGE.f5 || ctr !== 0n;
+    // What is of the epoch before is late, and not for the test to judge, which knows no names before its F1.
+    const isOfTest = isSigning && epoch >= this.#run.epoch.epoch;
     if (state === "K5" && test !== null && isOfTest) return this.#core.step(() => this.#tested(test.receive(message)));
     return this.#core.receive(message, this.#accepts(), (accepted) => {
       if (state === "K3") return this.#on7(accepted);

@@ -58,9 +58,11 @@ export class EpochService {
 
   receive(message: Message): Step {
     const { state } = this.#core.single;
-    const isOwn = message.header.type === MESSAGE.abort && message.header.ctr === 0n;
+    const { type, ctr, epoch } = message.header;
+    // What is of the epoch before is late, which is not for the test to count.
+    const isOfTest = !(type === MESSAGE.abort && ctr === 0n) && epoch >= this.#run.epoch.epoch;
     const test = this.#test;
-    if (state === "K6" && test !== null && !isOwn) return this.#core.step(() => this.#tested(test.receive(message)));
+    if (state === "K6" && test !== null && isOfTest) return this.#core.step(() => this.#tested(test.receive(message)));
     return this.#core.receive(message, this.#accepts(), (accepted) => {
       if (state === "K3") return this.#on6(accepted);
       if (state === "K4") return this.#on8(accepted);

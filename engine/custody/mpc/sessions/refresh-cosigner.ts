@@ -102,7 +102,7 @@ export class RefreshCosigner {
     this.core.single.move("K1");
     // Who no longer has a ctr that it had is of a store that was put back: the amounts of the day are older too. S's own
     // ctr says nothing of that: it runs ahead with each session that C never began.
-    const isOlder = body.mode === 0 && body.peerCtr > row.ctr;
+    const isOlder = body.peerCtr > row.ctr;
     return [...(isOlder ? [{ kind: "amounts spent" as const }] : []), this.core.send("rf2", scope.sid, answer, "rf3")];
   }
 

@@ -100,7 +100,9 @@ export class SessionCore<State extends string> {
   /** A message of this session, or one that only looks like it. */
   receive(message: Message, accepts: MessageName, handle: (message: Message) => Handled): Step {
     const verdict = checkSession(message.header, this.#names);
-    if (verdict === "dropped") {
+    // An `Abort` that fits no session ends none, and is nobody's fault.
+    const isStray = verdict === "violation" && message.header.type === MESSAGE.abort;
+    if (verdict === "dropped" || isStray) {
       if (this.single.ended) throw violation("ended");
       return DROPPED;
     }

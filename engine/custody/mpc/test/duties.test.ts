@@ -9,6 +9,11 @@ const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
 const PAGE = readFileSync(join(ROOT, "docs/mpc.md"), "utf8");
 /** Duty 38 says why it needs none. */
 const NOT_APPLICABLE = "38";
+/** Bullets of the component page's A4; sections of the protocol source that ask for something, from 0 on. */
+const A4_BULLETS = 12;
+const P_SECTIONS = 10;
+/** A test that is written and not run. */
+const NOT_RUN = /\b(it|describe)\.(skip|only|todo|fails)\b/;
 
 function rowsOf(section: string): readonly (readonly string[])[] {
   const text = PAGE.split(/^##+ /m).find((part) => part.startsWith(`${section} `)) ?? "";
@@ -44,6 +49,17 @@ describe("the table of duties", () => {
     const tests = named(testCell).filter((name) => name.includes("/"));
     expect(tests.filter((path) => !existsSync(testFile(path)))).toEqual([]);
     expect(tests).not.toEqual([]);
+    const isRun = (text: string) => /\bit(\(|\.each)/.test(text) && !NOT_RUN.test(text);
+    expect(tests.filter((path) => !isRun(readFileSync(testFile(path), "utf8")))).toEqual([]);
+  });
+
+  it("cites every bullet and every section of where the duties come from", () => {
+    const cited = new Set(duties.flatMap(([, duty = ""]) => duty.match(/\b(A4|P)\.\d+/g) ?? []));
+    const sources = [
+      ...Array.from({ length: A4_BULLETS }, (_, index) => `A4.${index + 1}`),
+      ...Array.from({ length: P_SECTIONS }, (_, index) => `P.${index}`),
+    ];
+    expect([...cited].sort()).toEqual(sources.sort());
   });
 });
 

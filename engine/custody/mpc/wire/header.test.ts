@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { checkFrame, checkSession, decodeHeader, encodeHeader, HEADER_BYTES, type Header } from "./header.js";
+import { hash } from "node:crypto";
+import {
+  checkFrame,
+  checkSession,
+  decodeHeader,
+  encodeHeader,
+  HEADER_BYTES,
+  type Header,
+  PROTOCOL_VERSION,
+} from "./header.js";
 import { ZERO_SID } from "../base/hash.js";
 import { isLegalLength, MESSAGE_KINDS } from "./message-types.js";
 
@@ -10,7 +19,7 @@ function headerOf(type: number, changes: Partial<Header> = {}): Header {
   const from = kind?.from ?? 0;
   return {
     ...{
-      version: 1,
+      version: PROTOCOL_VERSION,
       type,
       walletId: kind?.name === "hello" ? new Uint8Array(16) : walletId,
       epoch: 3,
@@ -22,6 +31,16 @@ function headerOf(type: number, changes: Partial<Header> = {}): Header {
     ...{ seq: kind?.seq ?? 0, length: kind?.bytesMin ?? 0, ...changes },
   };
 }
+
+describe("the version", () => {
+  it("is raised with the layout of any message: these lengths are those of version 2", () => {
+    const lengths = MESSAGE_KINDS.map(({ name, bytesMin, bytesMax }) => `${name} ${bytesMin} ${bytesMax}`).join();
+    expect([PROTOCOL_VERSION, hash("sha256", lengths, "hex")]).toEqual([
+      2,
+      "a91881e821b7240cb913b5a895130b0e09857e506810530d2499d63b28ea2c2a",
+    ]);
+  });
+});
 
 describe("the header of a frame", () => {
   it("has 69 bytes and reads back as it was written", () => {
@@ -55,11 +74,11 @@ describe("the header of a frame", () => {
   }
 
   it("is checked in the order of the page", () => {
-    const bad = { version: 2, length: 1, from: 0, to: 0, seq: 99 };
+    const bad = { version: 1, length: 1, from: 0, to: 0, seq: 99 };
     expect(checkFrame(headerOf(0x44, bad), 0)).toMatchObject({ fault: "version" });
-    expect(checkFrame(headerOf(0x44, { ...bad, version: 1 }), 0)).toMatchObject({ fault: "type" });
-    expect(checkFrame(headerOf(0x33, { ...bad, version: 1 }), 0)).toMatchObject({ fault: "length" });
-    const legal = { version: 1, length: 40_227 };
+    expect(checkFrame(headerOf(0x44, { ...bad, version: 2 }), 0)).toMatchObject({ fault: "type" });
+    expect(checkFrame(headerOf(0x33, { ...bad, version: 2 }), 0)).toMatchObject({ fault: "length" });
+    const legal = { version: 2, length: 40_227 };
     expect(checkFrame(headerOf(0x33, { ...bad, ...legal }), 0)).toMatchObject({ fault: "from", closes: false });
     expect(checkFrame(headerOf(0x33, { ...bad, ...legal, from: 1, to: 1 }), 0)).toMatchObject({ fault: "to" });
     expect(checkFrame(headerOf(0x33, { ...bad, ...legal, from: 1 }), 0)).toMatchObject({ fault: "seq" });
@@ -76,6 +95,19 @@ describe("the header of a frame", () => {
     expect(checkSession(headerOf(0x33, { ctr: 8n }), names)).toBe("dropped");
     expect(checkSession(headerOf(0x33, { ctr: 10n }), names)).toBe("violation");
     expect(checkSession(headerOf(0x33, { epoch: 2 }), names)).toBe("violation");
+    expect(checkSession(headerOf(0x33, { epoch: 4 }), names)).toBe("violation");
+    expect(checkSession(headerOf(0x33, { epoch: 2, ctr: 8n }), names)).toBe("dropped");
+    expect(checkSession(headerOf(0x33, { epoch: 4, ctr: 8n }), names)).toBe("dropped");
+    expect(checkSession(headerOf(0x33, { epoch: 2, ctr: 10n }), names)).toBe("violation");
+  });
+
+  it("of a former epoch is dropped in a key generation and a refresh, which have no counter", () => {
+    const names = { walletId, epoch: 3, ctr: 0n };
+    expect(checkSession(headerOf(0x25, { ctr: 0n }), names)).toBe("ok");
+    expect(checkSession(headerOf(0x33, { epoch: 2, ctr: 8n }), names)).toBe("dropped");
+    expect(checkSession(headerOf(0x25, { epoch: 2, ctr: 0n }), names)).toBe("dropped");
+    expect(checkSession(headerOf(0x33, { ctr: 8n }), names)).toBe("violation");
+    expect(checkSession(headerOf(0x25, { epoch: 4, ctr: 0n }), names)).toBe("violation");
   });
 });
 

@@ -7,7 +7,8 @@ import type { Party } from "../base/parameters.js";
 import { isLegalLength, kindOfType, type MessageKind } from "./message-types.js";
 
 export const HEADER_BYTES = 69;
-export const PROTOCOL_VERSION = 1;
+/** Raised with the layout of any message. 2: RF1 has `peerCtr`. */
+export const PROTOCOL_VERSION = 2;
 
 const TYPE_AT = 1;
 const WALLET_AT = 2;
@@ -95,18 +96,22 @@ export function checkFrame(header: Header, self: Party): FrameVerdict {
 export interface SessionNames {
   readonly walletId: Uint8Array;
   readonly epoch: number;
+  /** 0 in key generation and refresh, which have none. */
   readonly ctr: bigint;
 }
 
 /** `dropped`: a message of another or an ended session, which the network may bring late. */
 export type SessionVerdict = "ok" | "dropped" | "violation";
 
-/** All but the session id, which some flights can compare only after their body is read. */
+/**
+ * All but the session id, which some flights can compare only after their body is read. Late comes before wrong: the ctr
+ * goes on across epochs, so a lower one is of an ended session, whatever its epoch; a session that has none makes a new
+ * epoch, so what is of a lower one was sent before it.
+ */
 export function checkSession(header: Header, names: SessionNames): SessionVerdict {
   if (!sameBytes(header.walletId, names.walletId)) return "dropped";
-  if (header.epoch !== names.epoch) return "violation";
-  if (header.ctr < names.ctr) return "dropped";
-  return header.ctr === names.ctr ? "ok" : "violation";
+  if (names.ctr === 0n ? header.epoch < names.epoch : header.ctr < names.ctr) return "dropped";
+  return header.epoch === names.epoch && header.ctr === names.ctr ? "ok" : "violation";
 }
 
 /** For public bytes only. */

@@ -60,13 +60,15 @@ async function judged(world: OutsideWorld, life: Life, act: Act, outcome: unknow
   expect(world.model.walletCount).toBe(1);
 }
 
-async function afterDeath(act: Act, decision: Decision, death: Death): Promise<void> {
+async function afterDeath(act: Act, decision: Decision, death: Death): Promise<string> {
   const { world, wallet } = await prepared(act, decision);
   const first = await world.live(death);
   const early = await asked(world, first, wallet);
   expect(early).toBe("dead");
   const life = await world.live();
-  await judged(world, life, act, await asked(world, life, wallet));
+  const outcome = await asked(world, life, wallet);
+  await judged(world, life, act, outcome);
+  return typeof outcome === "string" ? outcome : "done";
 }
 
 async function countOf(act: Act, decision: Decision): Promise<number> {
@@ -76,12 +78,18 @@ async function countOf(act: Act, decision: Decision): Promise<number> {
   return life.acts();
 }
 
-describe.each(Object.entries(DECISIONS))("where the signer decides %s", (_, decision) => {
+describe.each(Object.entries(DECISIONS))("where the signer decides %s", (name, decision) => {
   it.each(ACTS)("a death at any act of a %s leaves one wallet and one request, and the truth", async (act) => {
     const count = await countOf(act, decision);
     expect(count).toBeGreaterThanOrEqual(act === "create" ? 6 : 3);
+    const counts = new Map<string, number>();
     for (let at = 1; at <= count; at++)
-      for (const isAfter of [false, true]) await afterDeath(act, decision, { at, isAfter });
+      for (const isAfter of [false, true]) {
+        const outcome = await afterDeath(act, decision, { at, isAfter });
+        counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+      }
+    const ends = [...counts].map(([outcome, found]) => `${found} ${outcome}`).join(", ");
+    process.stdout.write(`kills of a ${act}, decided ${name}: ${count} acts, ${2 * count} deaths: ${ends}\n`);
   });
 
   it.each(ACTS)("calls of a %s that get lost, any two of them, lead to the same", async (act) => {

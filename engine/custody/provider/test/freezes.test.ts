@@ -1,6 +1,7 @@
 /** A freeze and its exit, notices of the peer, and the refresh that is due. */
 import { describe, expect, it, vi } from "vitest";
 import { type Party, SESSIONS_PER_EPOCH } from "../../mpc/base/parameters.js";
+import { PROTOCOL_VERSION } from "../../mpc/wire/header.js";
 import { CustodyBench, flipped, walletOf } from "./custody-bench.js";
 import { madeWallet, SIGNED, storedAs, storedRow } from "./made-wallet.js";
 import { copyOfRows, emptyRows, type MemoryRows } from "./memory-party.js";
@@ -106,7 +107,7 @@ describe("an unfreeze", () => {
     both.link.fate = () => "pass";
     expect(await both.told(both.service.refresh(made.id, 0))).toBe("WALLET_FROZEN");
     expect(await both.told(both.service.refresh(made.id, 1))).toBe("WALLET_FROZEN");
-    expect(both.cosigner.approve(made.id, 1)).toEqual({ epoch: 2 });
+    expect(both.cosigner.approve(made.id, 1)).toEqual({ ok: true, epoch: 2 });
     both.clock.advance(600_000);
     expect(await both.told(both.service.refresh(made.id, 1))).toBe("WALLET_FROZEN");
     both.cosigner.approve(made.id, 2);
@@ -121,6 +122,54 @@ describe("an unfreeze", () => {
   });
 });
 
+describe("an approval", () => {
+  it("of an unfreeze is none for a wallet that is not frozen, so that no freeze of the next minutes is lifted by it", async () => {
+    const both = await made.up();
+    expect(both.cosigner.approve(made.id, 1)).toEqual({ ok: false, status: "active" });
+    cheated(both, 0);
+    expect(await both.sign(made.id)).toBe("WALLET_FROZEN");
+    both.link.fate = () => "pass";
+    expect(await both.told(both.service.refresh(made.id, 1))).toBe("WALLET_FROZEN");
+    expect(both.rows.map((rows) => storedRow(rows)?.status)).toEqual(["frozen", "frozen"]);
+    expect(both.cosigner.approve(made.id, 1)).toEqual({ ok: true, epoch: 2 });
+    expect(await both.told(both.service.refresh(made.id, 1))).toBe(2);
+  });
+
+  it.each([
+    ["active", 1, false],
+    ["active", 2, true],
+    ["refreshDue", 1, false],
+    ["refreshDue", 2, true],
+    ["frozen", 1, true],
+    ["frozen", 2, false],
+    ["restored", 1, true],
+    ["restored", 2, true],
+  ] as const)(
+    "at a co-signer whose wallet is %s, of a refresh of mode %s, is given: %s",
+    async (status, mode, isGiven) => {
+      const stored = { status, frozenAtMs: status === "frozen" ? 1 : 0 };
+      const both = new CustodyBench({}, [made.rows[0], storedAs(made.rows[1], stored)]);
+      await both.start(1);
+      expect(both.cosigner.approve(made.id, mode)).toEqual(isGiven ? { ok: true, epoch: 2 } : { ok: false, status });
+      expect(both.cosigner.approve("00000000-0000-4000-8000-000000000000", mode)).toEqual({ ok: false, status: null });
+    },
+  );
+
+  it("of a wallet with an epoch that came to nothing is given, since the parties drop that epoch", async () => {
+    const both = await made.up();
+    let isCut = false;
+    both.link.fate = (_message, name) => {
+      isCut ||= name === "rf10";
+      return isCut ? "drop" : "pass";
+    };
+    const refresh = both.service.refresh(made.id, 0);
+    refresh.catch(() => {});
+    await both.quiet();
+    expect(storedRow(both.rows[1])).toMatchObject({ stage: "prepared", activeEpoch: 1 });
+    expect(both.cosigner.approve(made.id, 2)).toEqual({ ok: true, epoch: 2 });
+  });
+});
+
 describe("a freeze notice", () => {
   it("of another epoch is a violation, and the fourth in a minute raises an alert", async () => {
     const both = await made.up();
@@ -129,7 +178,7 @@ describe("a freeze notice", () => {
       both.link.inject(0, {
         ...{
           header: {
-            version: 1,
+            version: PROTOCOL_VERSION,
             type: 0x70,
             walletId,
             epoch,

@@ -6,13 +6,15 @@
 import { secp256k1 } from "@noble/curves/secp256k1";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ServiceError } from "../../../domain/errors.js";
-import type { Party } from "../../mpc/base/parameters.js";
+import { otherParty, type Party } from "../../mpc/base/parameters.js";
 import { SessionCore } from "../../mpc/sessions/session-core.js";
 import { decodeStateRow } from "../../mpc/state/state-row.js";
+import { headerOf, type Message, NO_SID } from "../../mpc/wire/header.js";
+import { kindNamed } from "../../mpc/wire/message-types.js";
 import { CREATE_MS } from "../wallet-creations.js";
 import type { Wallet, WalletSignature } from "../wallet-provider.js";
 import { CustodyBench, type Told } from "./custody-bench.js";
-import { madeWallet } from "./made-wallet.js";
+import { madeWallet, storedRow } from "./made-wallet.js";
 import type { MemoryRows } from "./memory-party.js";
 
 vi.mock("../../mpc/base/point.js", async (original) =>
@@ -194,7 +196,20 @@ const DISTURBANCES: Readonly<Record<string, (both: Turning) => Promise<void>>> =
     both.link.cut();
     await both.start(1);
   },
+  "the store of the service takes nothing": storeFails(0),
+  "the store of the co-signer takes nothing": storeFails(1),
 };
+
+/** The store of a party takes nothing, which a signature shows it; two seconds later it works again. */
+function storeFails(party: Party): (both: Turning) => Promise<void> {
+  return async (both) => {
+    both.parties[party].isFailing = true;
+    const shown = new Call(both.signing(made.id, "t:shows it"));
+    await both.turnsUntil(() => shown.isTold || both.parties.some((each) => each.isDead));
+    both.parties[party].isFailing = false;
+    await both.pass(2_000);
+  };
+}
 
 describe("a long step under way", () => {
   it.each([
@@ -243,6 +258,41 @@ function stateOf(rows: MemoryRows): Record<string, unknown> {
     return [id, { activeEpoch, status, stage, tag: hex(share?.tag), key: hex(share?.publicKey) }];
   });
   return Object.fromEntries(found);
+}
+
+describe("a notice of a freeze", () => {
+  it.each([0, 1] as const)(
+    "waits for a long step of its wallet at party %s, then freezes, and nothing is made",
+    async (party) => {
+      taken.buffers.length = 0;
+      const both = await turning();
+      const refresh = new Call(both.service.refresh(made.id, 0));
+      await both.turnsUntil(() => both.isLong(party));
+      void both.link.inject(party, freezeOf(otherParty(party)));
+      const row = () => storedRow(both.rows[party]);
+      await both.turn();
+      expect([both.isLong(party), row()?.status]).toEqual([true, "active"]);
+      await both.turnsUntil(() => refresh.isTold);
+      expect(row()).toMatchObject({ status: "frozen", stage: "none", activeEpoch: 1 });
+      // The one whose name the notice has is not frozen itself, and hears of it when the two meet.
+      both.link.cut();
+      both.link.connect();
+      await both.turnsUntil(
+        () => both.service.status().problem === null && both.due.every((runs) => runs.length === 0),
+      );
+      const signature = new Call(both.signing(made.id));
+      await both.turnsUntil(() => signature.isTold);
+      expect(signature.told).toBe("WALLET_FROZEN");
+      for (const rows of both.rows) expect(storedRow(rows)).toMatchObject({ status: "frozen", activeEpoch: 1 });
+      expect(written()).toBe(0);
+    },
+  );
+});
+
+function freezeOf(from: Party): Message {
+  const walletId = Buffer.from(made.id.replaceAll("-", ""), "hex");
+  const names = { walletId, epoch: 1, ctr: 0n };
+  return { header: headerOf(kindNamed("freeze"), from, names, NO_SID, 0), body: new Uint8Array(0) };
 }
 
 describe("two creations, a refresh and a signature at once", () => {

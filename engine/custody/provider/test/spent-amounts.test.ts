@@ -3,7 +3,7 @@
  * put back behind a session that S knows it had, and after no session that C merely never began.
  */
 import { describe, expect, it, vi } from "vitest";
-import type { CustodyBench } from "./custody-bench.js";
+import { type CustodyBench, flipped } from "./custody-bench.js";
 import { madeWallet, SIGNED, storedRow } from "./made-wallet.js";
 import { copyOfRows, type MemoryRows } from "./memory-party.js";
 
@@ -35,6 +35,18 @@ describe("a refresh leaves the amounts of the day as they are", () => {
     await both.service.stop();
     await both.restart(0);
     await expectRefreshed(both, 3);
+    expect(isSpent(both)).toBe(false);
+    expect(await both.sign(made.id)).toMatchObject(SIGNED);
+  });
+
+  it.each(["f2", "f3", "f4", "f5"])("after a false %s, when the wallet is unfrozen", async (falsified) => {
+    const both = await made.up();
+    for (const text of ["t:one", "t:two"]) expect(await both.sign(made.id, text)).toMatchObject(SIGNED);
+    both.link.fate = (message, name) => (name === falsified ? [flipped(message, message.body.byteLength - 1)] : "pass");
+    expect(await both.sign(made.id)).toBe("WALLET_FROZEN");
+    both.link.fate = () => "pass";
+    expect(both.cosigner.approve(made.id, 1)).toEqual({ epoch: 2 });
+    expect(await both.told(both.service.refresh(made.id, 1))).toBe(2);
     expect(isSpent(both)).toBe(false);
     expect(await both.sign(made.id)).toMatchObject(SIGNED);
   });
@@ -112,6 +124,20 @@ describe("a refresh counts the amounts of the day as spent", () => {
     expect(isSpent(both)).toBe(true);
     const [service, cosigner] = both.rows.map((rows) => storedRow(rows)?.ctr);
     expect(service).toBe(cosigner);
+  });
+
+  it("where C's store is put back behind a freeze, and the wallet is unfrozen", async () => {
+    const both = await made.up();
+    const old = copyOfRows(both.rows[1]);
+    for (let at = 0; at < 3; at++) expect(await both.sign(made.id)).toMatchObject(SIGNED);
+    both.link.fate = (message, name) => (name === "f2" ? [flipped(message)] : "pass");
+    expect(await both.sign(made.id)).toBe("WALLET_FROZEN");
+    both.link.fate = () => "pass";
+    await putBack(both, old);
+    expect(storedRow(both.rows[1])?.status).toBe("frozen");
+    expect(both.cosigner.approve(made.id, 1)).toEqual({ epoch: 2 });
+    expect(await both.told(both.service.refresh(made.id, 1))).toBe(2);
+    expect(isSpent(both)).toBe(true);
   });
 
   it("where S was killed within a session of which it does not know whether C began it", async () => {

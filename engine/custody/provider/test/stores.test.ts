@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { Party } from "../../mpc/base/parameters.js";
 import { CustodyBench } from "./custody-bench.js";
 import { madeWallet, SIGNED, storedRow } from "./made-wallet.js";
-import { emptyRows, type MemoryRows } from "./memory-party.js";
+import { copyOfRows, emptyRows, type MemoryRows } from "./memory-party.js";
 
 vi.mock("../../mpc/base/point.js", async (original) =>
   (await import("../../mpc/test/memo.js")).memoizedPoints(await original<typeof import("../../mpc/base/point.js")>()),
@@ -42,6 +42,43 @@ describe("a store that is put back", () => {
   });
 });
 
+describe("C's store that is put back while S was killed behind the last session", () => {
+  /** Sessions, and then both: S forgot what it knew of the last one, C all of them. */
+  async function putBackBy(sessions: number): Promise<CustodyBench> {
+    const both = await made.up();
+    expect(await both.sign(made.id)).toMatchObject(SIGNED);
+    const old = copyOfRows(both.rows[1]);
+    for (let at = 0; at < sessions; at++) expect(await both.sign(made.id)).toMatchObject(SIGNED);
+    await both.restart(0);
+    both.kill(1);
+    both.rows[1] = old;
+    await both.restart(1);
+    return both;
+  }
+
+  it("is noticed where it is older by two sessions", async () => {
+    const both = await putBackBy(2);
+    expect(await both.sign(made.id)).toBe("RESTORED_STORE");
+    await both.pass(1_000);
+    expect(both.rows[1].beside.has("day/all")).toBe(true);
+  });
+
+  it("is not by one: no ctr comes twice, and the amount of that session is all that C does not know", async () => {
+    const both = await putBackBy(1);
+    const [before] = both.rows.map((rows) => storedRow(rows)?.ctr ?? 0n);
+    expect(await both.sign(made.id)).toMatchObject(SIGNED);
+    const after = both.rows.map((rows) => storedRow(rows)?.ctr);
+    expect(after).toEqual([(before ?? 0n) + 1n, (before ?? 0n) + 1n]);
+    expect(both.rows[1].beside.has("day/all")).toBe(false);
+  });
+
+  it("is told by a refresh before the next signature, as after each put-back", async () => {
+    const both = await putBackBy(1);
+    expect(await both.told(both.service.refresh(made.id, 0))).toBe(2);
+    expect(both.rows[1].beside.has("day/all")).toBe(true);
+  });
+});
+
 describe("a store that is lost", () => {
   it("at S makes no second wallet: every creation is refused until the wallet is restored", async () => {
     const back = await new CustodyBench({}, [emptyRows(), made.rows[1]]).up();
@@ -57,7 +94,7 @@ describe("a store that is lost", () => {
     expect(back.service.status()).toMatchObject({ lost: 0, wallets: 1 });
     expect(await back.create("ada")).toBe("WALLET_EXISTS");
     expect(await back.sign(made.id)).toBe("RESTORED_STORE");
-    expect(back.cosigner.approve(made.id, 2)).toEqual({ epoch: 2 });
+    expect(back.cosigner.approve(made.id, 2)).toEqual({ ok: true, epoch: 2 });
     expect(await back.told(back.service.refresh(made.id, 2))).toBe(2);
     expect(await back.sign(made.id)).toMatchObject(SIGNED);
   });
@@ -74,7 +111,7 @@ describe("a store that is lost", () => {
     await restoreAt(back, 0);
     expect(back.service.status()).toMatchObject({ lost: 0, wallets: 1 });
     expect(await back.create("ada")).toBe("WALLET_EXISTS");
-    expect(back.cosigner.approve(made.id, 2)).toEqual({ epoch: 2 });
+    expect(back.cosigner.approve(made.id, 2)).toEqual({ ok: true, epoch: 2 });
     expect(await back.told(back.service.refresh(made.id, 2))).toBe(2);
     expect(await back.sign(made.id)).toMatchObject(SIGNED);
     // A seed's first wallet id is the one of the wallet that is there.
@@ -99,7 +136,7 @@ describe("a store that is lost", () => {
     expect(await back.sign(made.id)).toBe("RESTORED_STORE");
     await restoreAt(back, 1);
     expect(back.rows[1].beside.get("day/all")).toBeDefined();
-    expect(back.cosigner.approve(made.id, 2)).toEqual({ epoch: 2 });
+    expect(back.cosigner.approve(made.id, 2)).toEqual({ ok: true, epoch: 2 });
     expect(await back.told(back.service.refresh(made.id, 2))).toBe(2);
     expect(await back.sign(made.id)).toMatchObject(SIGNED);
   });
@@ -123,7 +160,7 @@ describe("a restore that meets a store which takes nothing", () => {
     expect(back.service.status().problem).toBeNull();
     expect(back.cosigner.host.isReady).toBe(true);
     expect(storedRow(back.rows[party])).toMatchObject({ status: "restored", activeEpoch: 1 });
-    expect(back.cosigner.approve(made.id, 2)).toEqual({ epoch: 2 });
+    expect(back.cosigner.approve(made.id, 2)).toEqual({ ok: true, epoch: 2 });
     expect(await back.told(back.service.refresh(made.id, 2))).toBe(2);
     expect(await back.sign(made.id)).toMatchObject(SIGNED);
   });

@@ -6,7 +6,7 @@
  */
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { otherParty, type Party } from "../../mpc/base/parameters.js";
-import type { Message } from "../../mpc/wire/header.js";
+import { type Message, PROTOCOL_VERSION } from "../../mpc/wire/header.js";
 import { MESSAGE } from "../../mpc/wire/message-types.js";
 import type { CustodyBench } from "./custody-bench.js";
 import { madeWallet, SIGNED, storedRow } from "./made-wallet.js";
@@ -229,9 +229,14 @@ function notice(to: Party, type: number, seq: number, at: number, bytes: number,
   const walletId = Buffer.from(made.id.replaceAll("-", ""), "hex");
   const epoch = Buffer.from([0, 0, 0, 1]);
   const names = [walletId, epoch, Buffer.alloc(8), Buffer.alloc(32), Buffer.from([otherParty(to), to, seq])];
-  const wire = flippedAt(Buffer.concat([Buffer.from([1, type]), ...names, Buffer.alloc(4)]), at, bytes, position);
+  const wire = flippedAt(
+    Buffer.concat([Buffer.from([PROTOCOL_VERSION, type]), ...names, Buffer.alloc(4)]),
+    at,
+    bytes,
+    position,
+  );
   const header = {
-    ...{ version: 1, type, walletId: wire.subarray(2, 18), epoch: wire.readUInt32BE(18) },
+    ...{ version: PROTOCOL_VERSION, type, walletId: wire.subarray(2, 18), epoch: wire.readUInt32BE(18) },
     ...{ ctr: wire.readBigUInt64BE(22), sid: wire.subarray(30, 62), length: 0 },
     ...{ from: wire.readUInt8(62), to: wire.readUInt8(63), seq: wire.readUInt8(64) },
   };

@@ -5,12 +5,16 @@
  */
 import { createHash } from "node:crypto";
 import type { Clock } from "../../../domain/clock.js";
+import { VirtualClock } from "../../../domain/virtual-clock.js";
 import type { ActOutcome, AgentRegistrar, KeyStanding, VenueKey, WalletAct } from "../../../key-registrar.js";
 import type { Read } from "../../../ports.js";
 
 export type Style = "long" | "short";
-/** What becomes of a request: `lost` never arrives, `unheard` acts and its reply is lost, `late` acts after seconds. */
-export type Weather = "fine" | "lost" | "unheard" | "late" | "down";
+/**
+ * What becomes of a request: `lost` never arrives, `unheard` acts and its reply is lost, `late` acts after seconds,
+ * `limited` is refused before its nonce is looked at. Lists have no such limit.
+ */
+export type Weather = "fine" | "lost" | "unheard" | "late" | "limited" | "down";
 
 interface Agent {
   readonly account: string;
@@ -77,12 +81,28 @@ export class FakeVenue {
     );
   }
 
+  /** It trades: the short style's servers need a while to agree about an approval. */
+  takes(signer: string): boolean {
+    const agent = this.agents.get(signer);
+    return agent?.endedMs === null && agent.sinceMs + this.#takeUpMs() <= this.#nowMs();
+  }
+
+  /** A clock that is set wrong is ours alone. */
+  #nowMs(): number {
+    return this.#clock instanceof VirtualClock ? this.#clock.trueMs() : this.#clock.wallMs();
+  }
+
+  #takeUpMs(): number {
+    return this.#style === "short" ? LIST_LAG_MS : 0;
+  }
+
   /** `gate`: what the life of the program does around each request. */
   registrar(gate: <T>(act: () => Promise<T>) => Promise<T>): AgentRegistrar {
     return {
       kind: "agent",
       names: NAMES,
       listLagMs: LIST_LAG_MS,
+      takeUpMs: this.#takeUpMs(),
       draft: ({ account, name, nowMs }, secret) => ({
         ...{ account, name, signer: addressOf(secret), expiresAtMs: nowMs + KEY_LIFE_MS },
       }),
@@ -95,7 +115,7 @@ export class FakeVenue {
   }
 
   async #made(kind: Request["kind"], { account, signer, name }: VenueKey): Promise<{ ok: true; act: WalletAct }> {
-    const nonce = Math.max(this.#clock.wallMs(), this.#nonce + 1);
+    const nonce = Math.max(this.#nowMs(), this.#nonce + 1);
     this.#nonce = nonce;
     const message: Request = { kind, account, signer, name, nonce };
     const request = JSON.stringify({ domain: DOMAIN, types: TYPES, primaryType: "Act", message });
@@ -113,24 +133,26 @@ export class FakeVenue {
       this.#clock.setTimer(() => this.#act(wish), this.lateMs());
       return { kind: "unknown" };
     }
+    if (weather === "limited") return refused("RATE_LIMITED", "limit", false);
     const outcome = this.#act(wish);
     return weather === "unheard" ? { kind: "unknown" } : outcome;
   }
 
   #act(wish: Request): ActOutcome {
-    const isOld = this.#clock.wallMs() > wish.nonce + WINDOW_MS[this.#style];
+    const isOld = this.#nowMs() > wish.nonce + WINDOW_MS[this.#style];
     if (this.#nonces.has(wish.nonce) || (isOld && this.#style === "short")) return { kind: "repeated" };
     if (isOld) return refused("OTHER", "nonce too low");
-    if (!this.funded.has(wish.account)) return refused("NOT_FUNDED", "must deposit");
+    if (!this.funded.has(wish.account)) return refused("NOT_FUNDED", "must deposit", false);
     this.#nonces.add(wish.nonce);
-    if (this.#clock.wallMs() < this.#busyUntilMs)
-      return { kind: "refused", reason: "BUSY", venueText: "pending removal", retryAfterMs: this.busyMs };
+    if (this.#nowMs() < this.#busyUntilMs) return { ...refused("BUSY", "pending removal"), retryAfterMs: this.busyMs };
     const named = [...this.agents].find(
       ([, one]) => one.account === wish.account && one.name === wish.name && one.endedMs === null,
     );
-    const nowMs = this.#clock.wallMs();
+    const nowMs = this.#nowMs();
     if (wish.kind === "revoke") {
-      if (named?.[0] !== wish.signer) return refused("OTHER", "no such key");
+      // The long style drops who has the name.
+      if (named === undefined || (this.#style === "short" && named[0] !== wish.signer))
+        return refused("OTHER", "no such key");
       named[1].endedMs = nowMs;
       if (this.#style === "long") this.#busyUntilMs = nowMs + this.busyMs;
       return { kind: "done" };
@@ -146,12 +168,13 @@ export class FakeVenue {
   /** The list as it was `LIST_LAG_MS` ago. */
   async #look(key: VenueKey, secret: Uint8Array): Promise<Read<KeyStanding>> {
     const weather = this.weather();
-    if (weather !== "fine") return { ok: false, code: "TIMEOUT", message: weather, retryAfterMs: null };
+    if (weather !== "fine" && weather !== "limited")
+      return { ok: false, code: "TIMEOUT", message: weather, retryAfterMs: null };
     if (addressOf(secret) !== key.signer) throw new Error("the secret of another key");
-    const atMs = this.#clock.wallMs() - LIST_LAG_MS;
+    const atMs = this.#nowMs() - LIST_LAG_MS;
     const agent = this.agents.get(key.signer);
     const isLive = agent !== undefined && agent.sinceMs <= atMs && (agent.endedMs === null || agent.endedMs > atMs);
-    return { ok: true, value: isLive ? "live" : "absent", asOfMs: this.#clock.wallMs(), source: "venue" };
+    return { ok: true, value: isLive ? "live" : "absent", asOfMs: this.#nowMs(), source: "venue" };
   }
 }
 
@@ -163,6 +186,8 @@ export function addressOf(secret: Uint8Array): string {
   return `0x${createHash("sha256").update(secret).digest("hex").slice(0, 40)}`;
 }
 
-function refused(reason: Extract<ActOutcome, { kind: "refused" }>["reason"], venueText: string): ActOutcome {
-  return { kind: "refused", reason, venueText, retryAfterMs: null };
+type Refused = Extract<ActOutcome, { kind: "refused" }>;
+
+function refused(reason: Refused["reason"], venueText: string, isSpent = true): Refused {
+  return { kind: "refused", reason, venueText, retryAfterMs: null, isSpent };
 }

@@ -5,7 +5,7 @@
 import { VirtualClock } from "../../../domain/virtual-clock.js";
 import { ServiceError } from "../../../domain/errors.js";
 import { silentLogger } from "../../../domain/logger.js";
-import type { KeyRegistrar, StoredSecret } from "../../../key-registrar.js";
+import type { AgentRegistrar, KeyRegistrar, StoredSecret } from "../../../key-registrar.js";
 import { completeStore, type StateStore } from "../../../storage/state-store.js";
 import { createMemoryStore, type MemoryStore } from "../../../storage/test/memory-store.js";
 import { plainSealer } from "../../provider/test/plain-sealer.js";
@@ -47,7 +47,10 @@ export class KeyWorld {
   signerError: ServiceError | null = null;
   signatures = 0;
   readonly warnings: string[] = [];
+  /** A mistake of a room, planted. */
+  spoiled: (registrar: AgentRegistrar) => AgentRegistrar = (registrar) => registrar;
   readonly #random = seededRandom(7);
+  readonly #faults: string[] = [];
   #keeper: KeyKeeper | null = null;
 
   constructor(style: Style) {
@@ -80,7 +83,7 @@ export class KeyWorld {
             return { signature: signatureOf(OWNER.account, request.text), digest: "" };
           }),
       },
-      registrars: new Map([[OWNER.venue, registrar ?? this.venue.registrar(gate)]]),
+      registrars: new Map([[OWNER.venue, registrar ?? this.spoiled(this.venue.registrar(gate))]]),
       clock: this.clock,
       random: this.#random,
       logger: { ...silentLogger, warn: (event) => void this.warnings.push(event) },
@@ -121,11 +124,15 @@ export class KeyWorld {
 
   #note(value: unknown): void {
     const { signer, secretHex } = value as Partial<RegisteredKey>;
+    if (signer !== undefined && !this.venue.takes(signer) && this.venue.live(OWNER.account).includes(signer))
+      this.#faults.push("a key was told of that the venue does not take yet");
     if (signer !== undefined && typeof secretHex === "string") this.told.push({ signer, secretHex });
   }
 
   /** What must hold whenever nothing is under way; throws with what does not. */
   async judge(life: Life): Promise<void> {
+    const [fault] = this.#faults;
+    if (fault !== undefined) throw new Error(fault);
     const live = this.venue.live(OWNER.account);
     const known = life.registrations.list(OWNER.walletId);
     for (const signer of live)
@@ -133,7 +140,7 @@ export class KeyWorld {
     const active = known.filter(({ status }) => status === "ACTIVE");
     if (active.length > 1) throw new Error("two keys trade");
     const [trading] = active;
-    const blocks = await life.registrations.blocks(OWNER.walletId);
+    const blocks = await life.registrations.blocks.opened(OWNER.walletId);
     const block = blocks[OWNER.venue] as { readonly signer: string; readonly secret: StoredSecret } | undefined;
     if ((trading === undefined) !== (block === undefined)) throw new Error("a key that is shown does not trade");
     if (block !== undefined) {
@@ -156,4 +163,22 @@ function gatedStore(store: StateStore, gate: <T>(act: () => Promise<T>) => Promi
     status: () => store.status(),
     close: () => store.close(),
   });
+}
+
+/** At the `long` style, in its first life. */
+export async function begun(): Promise<{ world: KeyWorld; life: Life }> {
+  const world = new KeyWorld("long");
+  return { world, life: await world.live() };
+}
+
+/** With a key that a reply told of. */
+export async function registered(): Promise<{ world: KeyWorld; life: Life }> {
+  const { world, life } = await begun();
+  const outcome = await world.outcome(life, life.registrations.register(OWNER, true));
+  if (outcome !== "done") throw new Error(outcome);
+  return { world, life };
+}
+
+export async function rowCount(world: KeyWorld): Promise<number> {
+  return (await world.store.scan("venue-key", { prefix: "", limit: 10 })).length;
 }

@@ -79,5 +79,9 @@ describe.each(STYLES)("at a venue that takes an act for a %s time", (style) => {
       for (const isAfter of [false, true])
         for (const isKept of [false, true]) outcomes.push(await afterDeath(style, act, { at, isAfter }, isKept));
     expect(outcomes.length).toBe(count * 4);
+    const counts = new Map<string, number>();
+    for (const outcome of outcomes) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+    const ends = [...counts].map(([outcome, found]) => `${found} ${outcome}`).join(", ");
+    process.stdout.write(`kills of a ${act}, ${style}: ${count} acts, ${outcomes.length} deaths: ${ends}\n`);
   });
 });

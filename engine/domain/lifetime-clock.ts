@@ -1,9 +1,9 @@
 /**
- * The time by which rows that live for a stated time are judged: our wall clock, but never more ahead of the start of
+ * The time by which what lives for a stated time is judged: our wall clock, but never more ahead of the start of
  * this process than has passed since. A wall clock set forward ends nothing before its time; one set back lets it live
  * longer. After a restart the wall clock alone counts.
  */
-import type { Clock } from "../../domain/clock.js";
+import type { Clock } from "./clock.js";
 
 export class LifetimeClock {
   readonly #clock: Clock;
