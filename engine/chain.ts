@@ -51,7 +51,10 @@ export type TransactionStanding =
       readonly gasCost: bigint;
       readonly logs: readonly ChainLog[];
     }
-  /** Its nonce was used by another transaction, as deep as `isFinal`: none of the hashes will ever be mined. */
+  /**
+   * Its nonce was used by another transaction, as deep as `isFinal`: none of the hashes will ever be mined. Also said
+   * where no hash is asked for: whether a nonce is used for good.
+   */
   | { readonly kind: "replaced" };
 
 /** `refused`: the endpoint took it not, and for a reason that holds for all (malformed, too little gas money). */

@@ -8,8 +8,25 @@ const operations = Object.entries(buildOpenApi().paths).flatMap(([path, methods]
 );
 const CODE = /\b[A-Z]+(?:_[A-Z]+)+\b|\bINTERNAL\b|\bOVERLOADED\b/g;
 
+/** Of deposits, withdrawals and transfers (engine/transfers), whose operations are not published yet. */
+const OF_TRANSFERS: readonly ErrorCode[] = [
+  "CHAIN_UNAVAILABLE",
+  "DEPOSIT_BELOW_MINIMUM",
+  "FAILED_TO_DEPOSIT",
+  "FAILED_TO_TRANSFER",
+  "FAILED_TO_WITHDRAW",
+  "INSUFFICIENT_BALANCE",
+  "INSUFFICIENT_GAS",
+  "LEDGER_BROKEN",
+  "RECEIVER_MISMATCH",
+  "TRANSFER_IN_PROGRESS",
+  "TRANSFER_NAME_USED",
+  "TRANSFER_NOT_FOUND",
+];
+
 /** Met by frames of the stream, by the administration of keys, at the start, or where no operation is: a path or a method that does not exist. */
 const OF_NO_OPERATION: readonly ErrorCode[] = [
+  ...OF_TRANSFERS,
   "AUTH_BAD_TICKET",
   "AUTH_REQUIRED",
   "BAD_FRAME",

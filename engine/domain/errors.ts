@@ -40,6 +40,11 @@ const ERROR_TABLE = {
   ORDER_LIMIT: { status: 400, text: "Order notional exceeds the allowed maximum" },
   UNSUPPORTED_EXCHANGE: { status: 400, text: "Unsupported exchange" },
   ACCOUNT_NOT_FUNDED: { status: 400, text: "The account has no deposit at {exchange} yet" },
+  DEPOSIT_BELOW_MINIMUM: { status: 400, text: "Deposit amount is below the minimum" },
+  /** Text of the interface spec for withdrawals; the others have a `reason` of their own. */
+  INSUFFICIENT_BALANCE: { status: 400, text: "Insufficient balance for withdrawal" },
+  INSUFFICIENT_GAS: { status: 400, text: "The wallet cannot pay the gas on chain {chainId}" },
+  RECEIVER_MISMATCH: { status: 400, text: "The receiver must be the wallet itself" },
   BAD_FRAME: { status: 400, text: "Frame refused: {problem}" },
   SUBSCRIPTION_LIMIT: { status: 400, text: "At most {limit} {of} per connection" },
   AUTH_MISSING_HEADER: { status: 401, text: "Missing {header} header" },
@@ -69,6 +74,7 @@ const ERROR_TABLE = {
   UNKNOWN_SUBSCRIPTION: { status: 404, text: "Unknown subscription" },
   EXECUTION_NOT_FOUND: { status: 404, text: "Execution {routeId} not found" },
   WALLET_NOT_FOUND: { status: 404, text: "Wallet not found" },
+  TRANSFER_NOT_FOUND: { status: 404, text: "No such transfer" },
   ORDER_NOT_FOUND: { status: 404, text: "Order {orderId} not found in any market" },
   SWITCH_NOT_FOUND: { status: 404, text: "No such dead-man's switch" },
   /** Of a wallet at a venue; KEY_NOT_FOUND is of callers of this service. */
@@ -84,6 +90,10 @@ const ERROR_TABLE = {
   API_KEY_EXISTS: { status: 409, text: "API key already exists for this wallet" },
   /** Names of keys that wait for their end, or for the venue to drop them. */
   API_KEY_LIMIT: { status: 409, text: "All {limit} API keys that a wallet may have at {exchange} are in use" },
+  /** `transferId` in the context is the one in flight. */
+  TRANSFER_IN_PROGRESS: { status: 409, text: "Another transfer of this wallet must end first; nothing was signed" },
+  /** A name of the caller's that its account has used for another one. */
+  TRANSFER_NAME_USED: { status: 409, text: "This name was used for another transfer" },
   QUOTE_EXPIRED: { status: 409, text: "The quote is not valid any more" },
   QUOTE_UNKNOWN: { status: 409, text: "No such quote was given" },
   KEY_LIMIT: { status: 409, text: "There are {limit} live API keys, which is the most" },
@@ -109,6 +119,12 @@ const ERROR_TABLE = {
   FAILED_TO_REGISTER_KEY: { status: 500, text: "Failed to register API key" },
   /** The venue refused; its own text is in the details. */
   REGISTRATION_REJECTED: { status: 500, text: "Failed to register API key" },
+  /** Nothing left, or the venue or the chain refused it: no money moved. `reason` in the context. */
+  FAILED_TO_DEPOSIT: { status: 500, text: "Failed to process deposit" },
+  FAILED_TO_WITHDRAW: { status: 500, text: "Failed to process withdrawal" },
+  FAILED_TO_TRANSFER: { status: 500, text: "Failed to process transfer" },
+  /** A row of the ledger of transfers is not one that this program wrote. */
+  LEDGER_BROKEN: { status: 500, text: "Transfer {row} cannot be read: {problem}" },
   FAILED_TO_FETCH_POSITIONS: { status: 500, text: "Failed to fetch open positions: {reason}" },
   FAILED_TO_FETCH_ORDER_STATUS: { status: 500, text: "Failed to fetch order status: {reason}" },
   FAILED_TO_FETCH_ACCOUNT: { status: 500, text: "Failed to fetch account: {reason}" },
@@ -119,6 +135,7 @@ const ERROR_TABLE = {
   POSITION_UNLISTED: { status: 503, text: "{symbol} on {exchange} is held in a contract that this service {why}" },
   VENUE_RATE_LIMITED: { status: 503, text: "{exchange} is rate limiting this service" },
   VENUE_UNAVAILABLE: { status: 503, text: "{exchange} is unavailable" },
+  CHAIN_UNAVAILABLE: { status: 503, text: "Chain {chainId} is unavailable; nothing was signed" },
   OVERLOADED: { status: 503, text: "Too many requests in flight" },
   SHUTTING_DOWN: { status: 503, text: "The service is shutting down" },
   TRADING_HALTED: { status: 503, text: "Opening trades is switched off; exits go on" },
@@ -148,6 +165,10 @@ const REASON_TEXTS: Readonly<Partial<Record<ErrorCode, Readonly<Partial<Record<s
     ALREADY_FLAT: "There is no open position to close",
     DIRECTION_MISMATCH: "The open position is in the other direction",
     NEEDS_SPLIT: "No single venue holds this size; routingOptions.allowSplit closes it on several",
+  },
+  INSUFFICIENT_BALANCE: {
+    DEPOSIT: "Insufficient balance for deposit",
+    TRANSFER: "Insufficient balance for transfer",
   },
 };
 

@@ -1,0 +1,254 @@
+/** What callers hear of deposits, and what becomes of them, on a chain that behaves and on one that does not. */
+import { describe, expect, it } from "vitest";
+import { ServiceError } from "../domain/errors.js";
+import { OLD_TOKEN, VAULT } from "./test/fake-chain.js";
+import { MINIMUM } from "./test/fake-money.js";
+import { ACCOUNT } from "./test/fake-signer.js";
+import { type Life, START, TransferWorld } from "./test/transfer-world.js";
+import type { DepositRow } from "./transfer-row.js";
+
+const AMOUNT = 7_000_000n;
+
+async function begun(): Promise<{ world: TransferWorld; life: Life }> {
+  const world = new TransferWorld();
+  return { world, life: await world.live() };
+}
+
+/** While time passes; rejects as the call does. */
+async function answered<T>(world: TransferWorld, life: Life, call: Promise<T>): Promise<T> {
+  await world.outcome(life, call);
+  return call;
+}
+
+async function refusal(world: TransferWorld, life: Life, call: Promise<unknown>): Promise<ServiceError> {
+  await world.outcome(life, call);
+  return call.then(
+    () => expect.unreachable("it was not refused"),
+    (error: unknown) => error as ServiceError,
+  );
+}
+
+async function deposits(world: TransferWorld, life: Life): Promise<DepositRow[]> {
+  return (await world.rows(life)).filter((row) => row.kind === "deposit");
+}
+
+describe("a deposit", () => {
+  it("is answered at its first confirmation, and confirmed when it is final and credited", async () => {
+    const { world, life } = await begun();
+    const row = await answered(world, life, life.transfers.deposit(world.deposit(world.listed, AMOUNT)));
+    const last = row.steps.at(-1)?.mined;
+    expect([row.state, row.plan, last?.confirmations]).toEqual(["broadcast", ["approve", "deposit"], 1]);
+    await world.untilQuiet(life);
+    const after = await life.transfers.find(row.transferId);
+    expect(after).toMatchObject({ state: "confirmed", reason: null, isCreditAwaited: false });
+    expect(after?.venueId).toMatch(/^credit-/);
+    expect(world.signed).toHaveLength(2);
+  });
+
+  it("approves nothing where the allowance is enough, and nothing where the token is sent", async () => {
+    const { world, life } = await begun();
+    world.chain.allow(OLD_TOKEN, ACCOUNT, VAULT, AMOUNT);
+    const old = await answered(world, life, life.transfers.deposit(world.deposit(world.listed, AMOUNT, "OLD")));
+    const sent = await answered(world, life, life.transfers.deposit(world.deposit(world.named, AMOUNT + 1n)));
+    expect([old.plan, sent.plan]).toEqual([["deposit"], ["deposit"]]);
+  });
+
+  it("sets an allowance of an old token to zero before it approves", async () => {
+    const { world, life } = await begun();
+    world.chain.allow(OLD_TOKEN, ACCOUNT, VAULT, 5n);
+    const row = await answered(world, life, life.transfers.deposit(world.deposit(world.listed, AMOUNT, "OLD")));
+    expect(row.plan).toEqual(["reset", "approve", "deposit"]);
+    await world.untilQuiet(life);
+    expect(world.chain.deposits().map(({ amount }) => amount)).toEqual([AMOUNT]);
+  });
+
+  it("below the minimum is refused with the minimum, and leaves no row", async () => {
+    const { world, life } = await begun();
+    const error = await refusal(world, life, life.transfers.deposit(world.deposit(world.listed, MINIMUM - 1n)));
+    expect([error.code, error.context["minimum"]]).toEqual(["DEPOSIT_BELOW_MINIMUM", "5"]);
+    expect([await world.rows(life), world.signed]).toEqual([[], []]);
+  });
+
+  it("above what the wallet has, less what deposits under way will take, is refused", async () => {
+    const { world, life } = await begun();
+    world.chain.baseFee = 1_000n;
+    const first = life.transfers.deposit(world.deposit(world.named, START.token - AMOUNT));
+    await world.clock.advanceAsync(500);
+    world.chain.baseFee = 5_000n;
+    const error = await refusal(world, life, life.transfers.deposit(world.deposit(world.named, AMOUNT + 1n)));
+    expect([error.code, error.message]).toEqual(["INSUFFICIENT_BALANCE", "Insufficient balance for deposit"]);
+    expect(error.context).toMatchObject({ amount: "7.000001", available: "7", address: ACCOUNT });
+    world.chain.baseFee = 10n;
+    await answered(world, life, first);
+  });
+
+  it("without money for the gas is refused with the chain, the amount and the address", async () => {
+    const { world, life } = await begun();
+    world.chain.baseFee = 10n ** 13n;
+    const error = await refusal(world, life, life.transfers.deposit(world.deposit(world.listed, AMOUNT)));
+    expect([error.code, error.status]).toEqual(["INSUFFICIENT_GAS", 400]);
+    expect(error.context).toMatchObject({ chainId: 56, address: ACCOUNT, available: "1" });
+    expect(Number(error.context["needed"])).toBeGreaterThan(1);
+    expect([await world.rows(life), world.signed]).toEqual([[], []]);
+  });
+
+  it("of a chain that does not answer is refused, and of a token that is not taken too", async () => {
+    const { world, life } = await begun();
+    const other = await refusal(world, life, life.transfers.deposit(world.deposit(world.named, AMOUNT, "OLD")));
+    world.chain.weather = () => "lost";
+    const error = await refusal(world, life, life.transfers.deposit(world.deposit(world.named, AMOUNT)));
+    expect([other.code, error.code, error.context["chainId"]]).toEqual(["INVALID_PARAMETERS", "CHAIN_UNAVAILABLE", 56]);
+    expect([await world.rows(life), world.signed]).toEqual([[], []]);
+  });
+
+  it("that no block takes is answered as broadcast when the wait is over, and goes on", async () => {
+    const { world, life } = await begun();
+    const call = life.transfers.deposit(world.deposit(world.named, AMOUNT));
+    await world.clock.advanceAsync(0);
+    world.chain.baseFee = 1_000n;
+    const row = await answered(world, life, call);
+    expect([row.state, row.steps.at(-1)?.mined]).toEqual(["broadcast", null]);
+    world.chain.baseFee = 10n;
+    await world.untilQuiet(life);
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed" });
+  });
+
+  it("that gas became too dear for is signed at a higher price, and is otherwise the same", async () => {
+    const { world, life } = await begun();
+    life.keeper.start();
+    const call = life.transfers.deposit(world.deposit(world.named, AMOUNT));
+    await world.clock.advanceAsync(0);
+    world.chain.baseFee = 100n;
+    const row = await answered(world, life, call);
+    await world.untilQuiet(life);
+    const [one] = await deposits(world, life);
+    expect([one?.state, one?.steps.length, world.chain.deposits().length]).toEqual(["confirmed", 1, 1]);
+    const signed = world.signed.flatMap((request) => (request.kind === "transaction" ? request.transaction : []));
+    expect(signed.length).toBeGreaterThan(1);
+    const rest = signed.map(({ nonce, to, value, data, gasLimit }) => ({ nonce, to, value, data, gasLimit }));
+    expect(
+      new Set(rest.map((each) => JSON.stringify(each, (_, value) => (typeof value === "bigint" ? `${value}` : value))))
+        .size,
+    ).toBe(1);
+    expect(one?.steps[0]?.mined?.hash).not.toBe(row.steps[0]?.versions[0]?.hash);
+  });
+
+  it("whose nonce another transaction took has failed, with the reason", async () => {
+    const { world, life } = await begun();
+    const call = life.transfers.deposit(world.deposit(world.named, AMOUNT));
+    await world.clock.advanceAsync(0);
+    world.chain.forgetPool();
+    world.chain.outside(ACCOUNT);
+    const error = await refusal(world, life, call);
+    expect([error.code, error.context["reason"]]).toEqual(["FAILED_TO_DEPOSIT", "NONCE_USED"]);
+    expect(await deposits(world, life)).toMatchObject([{ state: "failed", reason: "NONCE_USED" }]);
+    expect(world.chain.deposits()).toEqual([]);
+  });
+
+  it("takes no nonce behind one of somebody else's that is not final", async () => {
+    for (const isTaken of [true, false]) {
+      const { world, life } = await begun();
+      world.chain.outside(ACCOUNT);
+      const call = life.transfers.deposit(world.deposit(world.named, AMOUNT));
+      await world.clock.advanceAsync(4_000);
+      expect(world.signed).toEqual([]);
+      // Back to before the other one, which does not come again.
+      if (isTaken) world.chain.reorg(3, true);
+      const row = await answered(world, life, call);
+      expect([row.state, row.steps[0]?.nonce]).toEqual(["broadcast", isTaken ? 0 : 1]);
+    }
+  });
+
+  it("that a reorg took away is handed out again, the same bytes, and confirmed once", async () => {
+    const { world, life } = await begun();
+    await answered(world, life, life.transfers.deposit(world.deposit(world.named, AMOUNT)));
+    world.chain.reorg(2, true);
+    expect(world.chain.deposits()).toEqual([]);
+    await world.untilQuiet(life);
+    expect([world.signed.length, world.chain.deposits().length]).toEqual([1, 1]);
+    expect(await deposits(world, life)).toMatchObject([{ state: "confirmed" }]);
+  });
+
+  it("that the chain would undo is refused, and nothing is signed", async () => {
+    const { world, life } = await begun();
+    // Between the check and the step the money goes elsewhere.
+    const unlisten = life.transfers.listen(() => world.chain.spend(ACCOUNT, 1n));
+    const error = await refusal(world, life, life.transfers.deposit(world.deposit(world.named, START.token)));
+    unlisten();
+    expect([error.code, error.context["reason"]]).toEqual(["FAILED_TO_DEPOSIT", "WOULD_REVERT"]);
+    expect(error.context["chainText"]).toBe("transfer amount exceeds balance");
+    expect([world.signed.length, (await deposits(world, life))[0]?.state]).toEqual([0, "failed"]);
+  });
+
+  it("that the signer refuses has failed, and the caller hears the refusal", async () => {
+    const { world, life } = await begun();
+    for (const code of ["POLICY_REFUSED", "SIGNER_UNAVAILABLE"] as const) {
+      world.signerError = new ServiceError(code, {});
+      const error = await refusal(world, life, life.transfers.deposit(world.deposit(world.named, AMOUNT)));
+      expect(error.code).toBe(code);
+    }
+    world.signerError = null;
+    await world.untilQuiet(life);
+    expect(world.chain.deposits()).toEqual([]);
+    expect(await deposits(world, life)).toMatchObject([{ reason: "NOT_SIGNED" }, { reason: "NOT_SIGNED" }]);
+  });
+
+  it("that people must approve goes on once they have, also when nobody asks again", async () => {
+    const { world, life } = await begun();
+    world.signerError = new ServiceError("APPROVAL_PENDING", {});
+    const error = await refusal(world, life, life.transfers.deposit(world.deposit(world.named, AMOUNT)));
+    expect(error.code).toBe("APPROVAL_PENDING");
+    expect(await deposits(world, life)).toMatchObject([{ state: "created" }]);
+    world.signerError = null;
+    await world.untilQuiet(life);
+    expect(world.chain.deposits()).toHaveLength(1);
+  });
+
+  it("asked for again under its id is the same one; another one under it is refused", async () => {
+    const { world, life } = await begun();
+    const ask = { ...world.deposit(world.named, AMOUNT), transferId: world.newId() };
+    const first = await answered(world, life, life.transfers.deposit(ask));
+    const second = await answered(world, life, life.transfers.deposit(ask));
+    expect([second.transferId, world.signed.length]).toEqual([first.transferId, 1]);
+    const error = await refusal(world, life, life.transfers.deposit({ ...ask, amount: AMOUNT + 1n }));
+    expect(error.code).toBe("TRANSFER_NAME_USED");
+  });
+
+  it("behind one that is stuck is refused with the other's id, and nothing of it is signed", async () => {
+    const { world, life } = await begun();
+    const first = life.transfers.deposit(world.deposit(world.named, AMOUNT));
+    await world.clock.advanceAsync(0);
+    world.chain.baseFee = 1_000n;
+    const { transferId } = await answered(world, life, first);
+    const error = await refusal(world, life, life.transfers.deposit(world.deposit(world.named, AMOUNT + 1n)));
+    expect([error.code, error.context["transferId"], world.signed.length]).toEqual([
+      "TRANSFER_IN_PROGRESS",
+      transferId,
+      1,
+    ]);
+  });
+
+  it("of which the logs show nothing is unknown, never failed, until the venue has it", async () => {
+    const { world, life } = await begun();
+    world.listed.hidesLogs = true;
+    const row = await answered(world, life, life.transfers.deposit(world.deposit(world.listed, AMOUNT)));
+    life.keeper.start();
+    world.listed.weather = () => "lost";
+    await world.clock.advanceAsync(60_000);
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "unknown", reason: "NOT_SHOWN" });
+    world.listed.weather = () => "fine";
+    await world.untilQuiet(life);
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed", reason: null });
+  });
+
+  it("does not wait for a chain that never answers longer than a call may take", async () => {
+    const { world, life } = await begun();
+    const row = await answered(world, life, life.transfers.deposit(world.deposit(world.named, AMOUNT)));
+    world.chain.isMute = true;
+    const error = await refusal(world, life, life.transfers.deposit(world.deposit(world.named, AMOUNT + 1n)));
+    expect(error.code).toBe("CHAIN_UNAVAILABLE");
+    world.chain.isMute = false;
+    await world.untilQuiet(life);
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed" });
+  });
+});

@@ -1,0 +1,93 @@
+/**
+ * Carries a transfer between a venue's accounts on by one round: sends it under its name, or looks for the name, and only
+ * then sends it again under the same one. In the turn of its lane (the account at its venue).
+ */
+import type { AccountSession, CallOptions } from "../ports.js";
+import type { InternalTransferAsk, InternalTransferRail, MoneyOutcome } from "../venue-money.js";
+import {
+  failedAct,
+  mayNameAgain,
+  sendBegun,
+  sentAgain,
+  transferAbsent,
+  transferFound,
+  transferSent,
+} from "./act-steps.js";
+import { answerOf, callOptions, type Mode, type TransferParts, readValue, withSession } from "./transfer-parts.js";
+import { type InternalRow, isEnded } from "./transfer-row.js";
+
+const UNANSWERED: MoneyOutcome = { kind: "unknown" };
+
+export class InternalTransfers {
+  readonly #parts: TransferParts;
+
+  constructor(parts: TransferParts) {
+    this.#parts = parts;
+  }
+
+  /** In the turn of the lane. Returns the row as it is then. Rejects with STORE_UNAVAILABLE. */
+  async round(row: InternalRow, mode: Mode): Promise<InternalRow> {
+    const rail = this.#parts.rails.get(row.venue)?.internal ?? null;
+    if (rail === null || isEnded(row)) return row;
+    const options = callOptions(mode);
+    const after = await withSession(this.#parts, row, async (session) => {
+      if (session !== null)
+        return row.sentAtMs === null
+          ? this.#begin(row, rail, session, options)
+          : this.#settle(row, rail, session, options);
+      if (row.sentAtMs !== null || mode === "kept") return row;
+      return this.#save(row, (one) => failedAct(one, "VENUE_UNREACHED", "NO_KEY", this.#now()));
+    });
+    return after ?? row;
+  }
+
+  async #begin(
+    row: InternalRow,
+    rail: InternalTransferRail,
+    session: AccountSession,
+    options: CallOptions,
+  ): Promise<InternalRow> {
+    const begun = await this.#save(row, (one) => sendBegun(one, this.#now()));
+    return this.#send(begun, rail, session, { options, isFirst: true });
+  }
+
+  async #settle(
+    row: InternalRow,
+    rail: InternalTransferRail,
+    session: AccountSession,
+    options: CallOptions,
+  ): Promise<InternalRow> {
+    const lookedAtMs = this.#now();
+    const sentAtMs = row.sentAtMs ?? row.createdAtMs;
+    const read = await readValue(this.#parts, () => rail.look(askOf(row), sentAtMs, session, options));
+    if (read === null) return row;
+    const found = read.value;
+    if (found !== null) return this.#save(row, (one) => transferFound(one, found.venueId, this.#now()));
+    const next = await this.#save(row, (one) => transferAbsent(one, lookedAtMs, this.#now()));
+    if (!mayNameAgain(next, lookedAtMs)) return next;
+    const begun = await this.#save(next, (one) => sentAgain(one, this.#now()));
+    return this.#send(begun, rail, session, { options, isFirst: false });
+  }
+
+  async #send(
+    row: InternalRow,
+    rail: InternalTransferRail,
+    session: AccountSession,
+    { options, isFirst }: { readonly options: CallOptions; readonly isFirst: boolean },
+  ): Promise<InternalRow> {
+    const outcome = await answerOf(this.#parts, () => rail.send(askOf(row), session, options), UNANSWERED);
+    return this.#save(row, (one) => transferSent(one, outcome, isFirst, this.#now()));
+  }
+
+  #save(row: InternalRow, change: (row: InternalRow) => InternalRow): Promise<InternalRow> {
+    return this.#parts.book.update(row, change);
+  }
+
+  #now(): number {
+    return this.#parts.clock.wallMs();
+  }
+}
+
+function askOf({ account, asset, amount, kindType, clientTranId }: InternalRow): InternalTransferAsk {
+  return { account, asset, amount, kindType, clientTranId };
+}

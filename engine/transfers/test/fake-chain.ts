@@ -1,0 +1,376 @@
+/**
+ * A chain on virtual time, as strict as a real one: blocks, a pool, nonces, gas, two tokens (one of the old kind, which
+ * wants an allowance set to zero first), a vault that takes by allowance and a bridge that is sent to. It reads signed
+ * bytes with viem, not with the code under test. Blocks that are due are mined when somebody asks.
+ */
+import { keccak256, parseTransaction, serializeTransaction, type TransactionSerializableEIP1559 } from "viem";
+import type { BroadcastOutcome, Chain, ChainLog, GasEstimate, TransactionStanding } from "../../chain.js";
+import type { Clock } from "../../domain/clock.js";
+import type { Read } from "../../ports.js";
+import { addressOf, recoverAddress } from "./fake-signer.js";
+
+export const CHAIN_ID = 56;
+export const CONFIRMATIONS = 4;
+export const TOKEN = `0x${"11".repeat(20)}`;
+/** Refuses to change an allowance that is not zero. */
+export const OLD_TOKEN = `0x${"22".repeat(20)}`;
+export const VAULT = `0x${"33".repeat(20)}`;
+export const BRIDGE = `0x${"44".repeat(20)}`;
+const BLOCK_MS = 2_000;
+const TIP = 1n;
+const NO_RECEIPTS: ReadonlyMap<string, Receipt> = new Map();
+const APPROVE_GAS = 50_000n;
+const DEPOSIT_GAS = 120_000n;
+const WORD = 64;
+
+/** Of one call. `lost` never arrives, `unheard` acts and its answer is lost, `lagging` answers for two blocks ago. */
+export type ChainWeather = "fine" | "lost" | "unheard" | "lagging";
+
+interface State {
+  readonly nonces: ReadonlyMap<string, number>;
+  readonly natives: ReadonlyMap<string, bigint>;
+  readonly tokens: ReadonlyMap<string, bigint>;
+  readonly allowances: ReadonlyMap<string, bigint>;
+}
+
+interface Transaction {
+  readonly hash: string;
+  readonly from: string;
+  readonly nonce: number;
+  readonly to: string;
+  readonly data: string;
+  readonly gasLimit: bigint;
+  readonly maxFee: bigint;
+  readonly tip: bigint;
+}
+
+interface Receipt {
+  readonly succeeded: boolean;
+  readonly gasCost: bigint;
+  readonly logs: readonly ChainLog[];
+}
+
+interface Block {
+  readonly hash: string;
+  readonly state: State;
+  readonly transactions: readonly Transaction[];
+  readonly receipts: ReadonlyMap<string, Receipt>;
+}
+
+/** What the chain's contracts took for the venue. */
+export interface DepositEvent {
+  readonly hash: string;
+  readonly account: string;
+  readonly token: string;
+  readonly amount: bigint;
+  readonly confirmations: number;
+}
+
+export class FakeChain {
+  weather: () => ChainWeather = () => "fine";
+  /** Of a call that hands a transaction out. */
+  sendWeather: () => ChainWeather = () => this.weather();
+  baseFee = 10n;
+  /** Reads never end. */
+  isMute = false;
+  readonly #clock: Clock;
+  #blocks: Block[];
+  #minedMs: number;
+  #serial = 0;
+  readonly #pool = new Map<string, Transaction>();
+  /** Every transaction that a pool ever took. */
+  readonly arrived = new Set<string>();
+
+  constructor(clock: Clock, account: string, start: { readonly token: bigint; readonly native: bigint }) {
+    this.#clock = clock;
+    this.#minedMs = clock.wallMs();
+    const tokens = new Map([TOKEN, OLD_TOKEN].map((token) => [`${token}/${account}`, start.token]));
+    const state = { nonces: new Map(), natives: new Map([[account, start.native]]), tokens, allowances: new Map() };
+    this.#blocks = [this.#block(state, [], new Map())];
+  }
+
+  tokenOf(token: string, account: string): bigint {
+    return this.#head().tokens.get(`${token}/${account}`) ?? 0n;
+  }
+
+  nativeOf(account: string): bigint {
+    return this.#head().natives.get(account) ?? 0n;
+  }
+
+  /** Everything that the vault and the bridge took, in the chain as it is now. */
+  deposits(): readonly DepositEvent[] {
+    this.#catchUp();
+    const events: DepositEvent[] = [];
+    for (const [number, { receipts }] of this.#blocks.entries())
+      for (const [hash, { logs }] of receipts)
+        for (const log of logs) {
+          const taken = takenIn(log);
+          if (taken !== null) events.push({ ...taken, hash, confirmations: this.#blocks.length - number });
+        }
+    return events;
+  }
+
+  /** The last blocks never were; what was in them waits again, or is forgotten. */
+  reorg(depth: number, isForgotten: boolean): void {
+    this.#catchUp();
+    const gone = this.#blocks.splice(Math.max(1, this.#blocks.length - depth));
+    for (const { transactions } of gone)
+      for (const transaction of transactions) if (!isForgotten) this.#pool.set(transaction.hash, transaction);
+    for (const _ of gone) this.#blocks.push(this.#block(this.#head(), [], NO_RECEIPTS));
+  }
+
+  /** What waits is forgotten. */
+  forgetPool(): void {
+    this.#pool.clear();
+  }
+
+  /** The owner of the wallet's key sends something of its own, from elsewhere. */
+  outside(account: string): void {
+    this.#catchUp();
+    const state = this.#head();
+    const nonce = state.nonces.get(account) ?? 0;
+    const next = { ...state, nonces: new Map(state.nonces).set(account, nonce + 1) };
+    this.#blocks.push(this.#block(next, [], new Map()));
+  }
+
+  /** Some of its first token goes elsewhere. */
+  spend(account: string, amount: bigint): void {
+    const state = paid(this.#head(), TOKEN, account, OLD_TOKEN, amount);
+    if (state !== null) this.#blocks.push(this.#block(state, [], NO_RECEIPTS));
+  }
+
+  allow(token: string, owner: string, spender: string, amount: bigint): void {
+    const state = this.#head();
+    const allowances = new Map(state.allowances).set(`${token}/${owner}/${spender}`, amount);
+    this.#blocks.push(this.#block({ ...state, allowances }, [], new Map()));
+  }
+
+  /** `gate`: what the life of the program does around each call that is a send or a look. */
+  port(gate: <T>(act: () => Promise<T>) => Promise<T>): Chain {
+    const read = async <T>(value: (state: State) => T): Promise<Read<T>> => {
+      if (this.isMute) return new Promise<never>(() => {});
+      const weather = this.weather();
+      if (weather === "lost" || weather === "unheard") return FAILED;
+      return this.#ok(value(this.#at(weather).state));
+    };
+    return {
+      chainId: CHAIN_ID,
+      confirmations: CONFIRMATIONS,
+      nativeBalance: (address) => read(({ natives }) => natives.get(address) ?? 0n),
+      tokenBalance: (token, address) => read(({ tokens }) => tokens.get(`${token}/${address}`) ?? 0n),
+      allowance: (token, owner, spender) =>
+        read(({ allowances }) => allowances.get(`${token}/${owner}/${spender}`) ?? 0n),
+      tokenDecimals: () => read(() => 6),
+      nextNonce: (address) => read((state) => this.#nextNonce(state, address)),
+      gasPrice: () => read(() => ({ maxFeePerGas: this.baseFee * 2n + TIP, maxPriorityFeePerGas: TIP })),
+      estimateGas: (call) => read((state) => estimate(state, call.from, call.to, hex(call.data))),
+      broadcast: (raw) => gate(async () => this.#broadcast(raw)),
+      standing: (of) =>
+        gate(async () => {
+          const weather = this.weather();
+          if (weather === "lost" || weather === "unheard") return FAILED;
+          return this.#ok(this.#standing(of, weather));
+        }),
+    };
+  }
+
+  #ok<T>(value: T): Read<T> {
+    return { ok: true, value, asOfMs: this.#clock.wallMs(), source: "venue" };
+  }
+
+  #nextNonce(state: State, address: string): number {
+    let next = state.nonces.get(address) ?? 0;
+    while ([...this.#pool.values()].some(({ from, nonce }) => from === address && nonce === next)) next++;
+    return next;
+  }
+
+  async #broadcast(raw: Uint8Array): Promise<BroadcastOutcome> {
+    const weather = this.sendWeather();
+    if (weather === "lost") return { kind: "unknown" };
+    this.#catchUp();
+    const outcome = this.#taken(hex(raw) as `0x02${string}`);
+    return weather === "unheard" ? { kind: "unknown" } : outcome;
+  }
+
+  #taken(raw: `0x02${string}`): BroadcastOutcome {
+    const parsed = parseTransaction(raw);
+    const {
+      r,
+      s,
+      yParity,
+      v: _v,
+      ...unsigned
+    } = parsed as TransactionSerializableEIP1559 & {
+      readonly r: `0x${string}`;
+      readonly s: `0x${string}`;
+      readonly yParity: number;
+      readonly v?: bigint;
+    };
+    const digest = keccak256(serializeTransaction({ ...unsigned, type: "eip1559" }));
+    const from = recoverAddress(digest, r, s, yParity);
+    if (unsigned.chainId !== CHAIN_ID) return { kind: "refused", reason: "wrong chain" };
+    const transaction: Transaction = {
+      ...{ hash: keccak256(raw), from, nonce: unsigned.nonce ?? 0, to: unsigned.to ?? "", data: unsigned.data ?? "0x" },
+      ...{
+        gasLimit: unsigned.gas ?? 0n,
+        maxFee: unsigned.maxFeePerGas ?? 0n,
+        tip: unsigned.maxPriorityFeePerGas ?? 0n,
+      },
+    };
+    const { hash, nonce, gasLimit, maxFee } = transaction;
+    const state = this.#head();
+    if (this.#pool.has(hash) || nonce < (state.nonces.get(from) ?? 0)) return { kind: "unknown" };
+    if (gasLimit * maxFee > (state.natives.get(from) ?? 0n)) return { kind: "refused", reason: "insufficient funds" };
+    const rival = [...this.#pool.values()].find((one) => one.from === from && one.nonce === nonce);
+    if (rival !== undefined) {
+      if (maxFee * 10n < rival.maxFee * 11n || transaction.tip * 10n < rival.tip * 11n)
+        return { kind: "refused", reason: "replacement underpriced" };
+      this.#pool.delete(rival.hash);
+    }
+    this.arrived.add(hash);
+    this.#pool.set(hash, transaction);
+    return { kind: "taken" };
+  }
+
+  #standing(of: Parameters<Chain["standing"]>[0], weather: ChainWeather): TransactionStanding {
+    const { number: head } = this.#at(weather);
+    for (let number = 0; number <= head; number++) {
+      const block = this.#blocks[number];
+      const hash = of.hashes.find((one) => block?.receipts.has(one));
+      const receipt = hash === undefined ? undefined : block?.receipts.get(hash);
+      if (block === undefined || hash === undefined || receipt === undefined) continue;
+      const confirmations = head - number + 1;
+      return {
+        ...{ kind: "mined", hash, blockNumber: number, blockHash: block.hash, confirmations },
+        ...{ isFinal: confirmations >= CONFIRMATIONS, ...receipt },
+      };
+    }
+    const deep = this.#blocks[head - CONFIRMATIONS + 1]?.state.nonces.get(of.from) ?? 0;
+    if (deep > of.nonce) return { kind: "replaced" };
+    return { kind: "open", isKnown: of.hashes.some((hash) => this.#pool.has(hash)) };
+  }
+
+  #at(weather: ChainWeather): { readonly number: number; readonly state: State } {
+    this.#catchUp();
+    const number = Math.max(0, this.#blocks.length - 1 - (weather === "lagging" ? 2 : 0));
+    return { number, state: this.#blocks[number]?.state ?? this.#head() };
+  }
+
+  #catchUp(): void {
+    for (; this.#minedMs + BLOCK_MS <= this.#clock.wallMs(); this.#minedMs += BLOCK_MS) this.#mine();
+  }
+
+  #mine(): void {
+    if (this.#pool.size === 0) {
+      this.#blocks.push(this.#block(this.#head(), [], NO_RECEIPTS));
+      return;
+    }
+    let state = this.#head();
+    const transactions: Transaction[] = [];
+    const receipts = new Map<string, Receipt>();
+    for (let isMore = true; isMore; ) {
+      isMore = false;
+      for (const transaction of [...this.#pool.values()]) {
+        const next = state.nonces.get(transaction.from) ?? 0;
+        if (transaction.nonce < next) this.#pool.delete(transaction.hash);
+        if (transaction.nonce !== next || transaction.maxFee < this.baseFee) continue;
+        this.#pool.delete(transaction.hash);
+        const done = executed(state, transaction, this.baseFee);
+        state = done.state;
+        receipts.set(transaction.hash, done.receipt);
+        transactions.push(transaction);
+        isMore = true;
+      }
+    }
+    this.#blocks.push(this.#block(state, transactions, receipts));
+  }
+
+  #block(state: State, transactions: readonly Transaction[], receipts: ReadonlyMap<string, Receipt>): Block {
+    return { hash: `0x${(++this.#serial).toString(16).padStart(WORD, "0")}`, state, transactions, receipts };
+  }
+
+  #head(): State {
+    const block = this.#blocks.at(-1);
+    if (block === undefined) throw new RangeError("a chain has a first block");
+    return block.state;
+  }
+}
+
+const FAILED = { ok: false, code: "TIMEOUT", message: "no answer", retryAfterMs: null } as const;
+
+function estimate(state: State, from: string, to: string, data: string): GasEstimate {
+  const done = called(state, from, to, data);
+  return typeof done === "string" ? { kind: "reverted", reason: done } : { kind: "gas", gas: done.gas };
+}
+
+function executed(state: State, transaction: Transaction, baseFee: bigint): { state: State; receipt: Receipt } {
+  const { from, to, data, maxFee, tip, nonce } = transaction;
+  const done = called(state, from, to, data);
+  const price = baseFee + tip < maxFee ? baseFee + tip : maxFee;
+  const gasCost = (typeof done === "string" ? APPROVE_GAS : done.gas) * price;
+  const after = typeof done === "string" ? state : done.state;
+  const natives = new Map(after.natives).set(from, (after.natives.get(from) ?? 0n) - gasCost);
+  return {
+    state: { ...after, natives, nonces: new Map(after.nonces).set(from, nonce + 1) },
+    receipt: { succeeded: typeof done !== "string", gasCost, logs: typeof done === "string" ? [] : done.logs },
+  };
+}
+
+/** A text: it reverts for that. */
+function called(
+  state: State,
+  from: string,
+  to: string,
+  data: string,
+): { state: State; gas: bigint; logs: ChainLog[] } | string {
+  const selector = data.slice(2, 10);
+  const word = (index: number) => BigInt(`0x${data.slice(10 + index * WORD, 10 + (index + 1) * WORD)}`);
+  const asAddress = (index: number) => addressOf(word(index));
+  if (selector === "095ea7b3") {
+    const key = `${to}/${from}/${asAddress(0)}`;
+    if (to === OLD_TOKEN && word(1) > 0n && (state.allowances.get(key) ?? 0n) > 0n) return "allowance is not zero";
+    return { state: { ...state, allowances: new Map(state.allowances).set(key, word(1)) }, gas: APPROVE_GAS, logs: [] };
+  }
+  if (selector === "a9059cbb") {
+    const moved = paid(state, to, from, asAddress(0), word(1));
+    if (moved === null) return "transfer amount exceeds balance";
+    return { state: moved, gas: DEPOSIT_GAS, logs: [log(to, from, asAddress(0), word(1))] };
+  }
+  if (selector === "0efe6a8b" && to === VAULT) {
+    const token = asAddress(0);
+    const key = `${token}/${from}/${VAULT}`;
+    const left = (state.allowances.get(key) ?? 0n) - word(1);
+    const moved = paid(state, token, from, VAULT, word(1));
+    if (left < 0n || moved === null) return left < 0n ? "insufficient allowance" : "transfer amount exceeds balance";
+    const allowances = new Map(moved.allowances).set(key, left);
+    return { state: { ...moved, allowances }, gas: DEPOSIT_GAS, logs: [log(token, from, VAULT, word(1))] };
+  }
+  return "no such function";
+}
+
+function paid(state: State, token: string, from: string, to: string, amount: bigint): State | null {
+  const left = (state.tokens.get(`${token}/${from}`) ?? 0n) - amount;
+  if (left < 0n) return null;
+  const tokens = new Map(state.tokens).set(`${token}/${from}`, left);
+  return { ...state, tokens: tokens.set(`${token}/${to}`, (tokens.get(`${token}/${to}`) ?? 0n) + amount) };
+}
+
+function log(token: string, from: string, to: string, amount: bigint): ChainLog {
+  const data = new Uint8Array(Buffer.from(amount.toString(16).padStart(WORD, "0"), "hex"));
+  return { address: token, topics: ["transfer", from, to], data };
+}
+
+/** Null: the log is none of money for the venue. */
+export function takenIn({
+  address,
+  topics,
+  data,
+}: ChainLog): { account: string; token: string; amount: bigint } | null {
+  const [, account, to] = topics;
+  if (account === undefined || (to !== VAULT && to !== BRIDGE)) return null;
+  return { account, token: address, amount: BigInt(hex(data)) };
+}
+
+function hex(bytes: Uint8Array): string {
+  return `0x${Buffer.from(bytes).toString("hex")}`;
+}

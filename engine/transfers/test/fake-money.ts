@@ -1,0 +1,268 @@
+/**
+ * Venues that take and pay money, in two styles after the fact sheets. `named`: the bridge is sent to, a withdrawal is found
+ * by its own number, the fee is inside. `listed`: a vault takes by allowance, a withdrawal is found by amount and time, the
+ * fee is signed and comes on top, and the account's key is wanted. Both keep a list that lags, and a log of what they did.
+ */
+import type { Clock } from "../../domain/clock.js";
+import type { AccountSession, Read } from "../../ports.js";
+import type {
+  DepositRoute,
+  MoneyOutcome,
+  Token,
+  VenueMoney,
+  WithdrawalAsk,
+  WithdrawalStanding,
+} from "../../venue-money.js";
+import { BRIDGE, CHAIN_ID, CONFIRMATIONS, type FakeChain, OLD_TOKEN, takenIn, TOKEN, VAULT } from "./fake-chain.js";
+import { ACCOUNT, isTextSigned } from "./fake-signer.js";
+
+export type Style = "named" | "listed";
+/** Of one call. `late` acts after twenty seconds, its answer lost; `down`: nothing left. */
+export type VenueWeather = "fine" | "lost" | "unheard" | "late" | "down";
+
+const LAG_MS = 2_000;
+const LATE_MS = 20_000;
+const PAYS_MS = 180_000;
+const CREDIT_MS = 30_000;
+const LIFE_MS = { named: 86_400_000, listed: 3_600_000 } as const;
+export const FEE = 1_000_000n;
+export const MINIMUM = 5_000_000n;
+const VENUES = { named: "venueone", listed: "venuetwo" } as const;
+
+export interface Payout {
+  readonly id: string;
+  readonly nonce: number;
+  readonly receiver: string;
+  readonly amount: bigint;
+  /** Taken from the account. */
+  readonly debit: bigint;
+  readonly paid: bigint;
+  readonly atMs: number;
+  readonly fails: boolean;
+}
+
+export interface Move {
+  readonly id: string;
+  readonly name: string;
+  readonly amount: string;
+  readonly atMs: number;
+}
+
+interface Request {
+  readonly nonce: number;
+  readonly receiver: string;
+  readonly amount: string;
+  readonly fee: string;
+}
+
+export class FakeMoney {
+  weather: () => VenueWeather = () => "fine";
+  /** What a request with a number or a name that was used gets. `again`: it acts a second time. */
+  repeats: "refused" | "again" = "refused";
+  /** What the venue keeps beyond the fee that it named. */
+  extraFee = 0n;
+  failsPayouts = false;
+  hasKey = true;
+  /** Looks never end. */
+  isMute = false;
+  /** The logs of its contract are not those that the room knows. */
+  hidesLogs = false;
+  balance: bigint;
+  readonly payouts: Payout[] = [];
+  readonly moves: Move[] = [];
+  /** Deposits that it credited, by hash. */
+  readonly credits = new Map<string, bigint>();
+  readonly venue: "venueone" | "venuetwo";
+  readonly #style: Style;
+  readonly #clock: Clock;
+  readonly #chain: FakeChain;
+  #nonce = 0;
+  #serial = 0;
+
+  constructor(clock: Clock, chain: FakeChain, style: Style, balance: bigint) {
+    this.#clock = clock;
+    this.#chain = chain;
+    this.#style = style;
+    this.balance = balance;
+    this.venue = VENUES[style];
+  }
+
+  isOver({ atMs }: Payout): boolean {
+    return this.#clock.wallMs() >= atMs + PAYS_MS;
+  }
+
+  session(): AccountSession | null {
+    if (!this.hasKey) return null;
+    return { venue: this.venue, accountId: ACCOUNT, payer: null, close: () => {} };
+  }
+
+  port(gate: <T>(act: () => Promise<T>) => Promise<T>): VenueMoney {
+    const isListed = this.#style === "listed";
+    const look = <T>(value: () => T): Promise<Read<T>> =>
+      gate(async () =>
+        this.isMute ? new Promise<never>(() => {}) : this.weather() === "fine" ? this.#ok(value()) : FAILED,
+      );
+    return {
+      deposits: {
+        routes: [],
+        route: (chainId, symbol) => this.#route(chainId, symbol),
+        look: ({ hash }) => look(() => this.#credited(hash)),
+      },
+      withdrawals: {
+        needsKey: isListed,
+        takesReceiver: !isListed,
+        historyLagMs: LAG_MS,
+        isMatchedById: !isListed,
+        token: (chainId, symbol) => (chainId === CHAIN_ID && symbol === "USDC" ? USDC : null),
+        terms: async () => this.#ok({ fee: FEE, minimum: 2_000_000n, available: this.balance, feeIsInside: !isListed }),
+        make: async (ask, fee) => {
+          this.#nonce = Math.max(this.#nonce + 1, this.#clock.wallMs());
+          const request = JSON.stringify(requestOf(ask, fee, this.#nonce));
+          const validUntilMs = this.#clock.wallMs() + LIFE_MS[this.#style];
+          return { ok: true, act: { toSign: { kind: "message", text: request }, request, validUntilMs } };
+        },
+        send: (act, signature) => gate(() => this.#sent(() => this.#withdraw(act.request, signature))),
+        look: (withdrawal) => look(() => this.#payout(withdrawal)),
+      },
+      internal: isListed
+        ? {
+            send: (ask) => gate(() => this.#sent(() => this.#move(ask.clientTranId, ask.amount))),
+            look: (ask) =>
+              look(() => this.#listed(this.moves).find(({ name }) => name === ask.clientTranId)).then(idOf),
+          }
+        : null,
+      balances: async () => this.#ok([]),
+    };
+  }
+
+  #ok<T>(value: T): Read<T> {
+    return { ok: true, value, asOfMs: this.#clock.wallMs(), source: "venue" };
+  }
+
+  #route(chainId: number, symbol: string): DepositRoute | null {
+    const token = symbol === "USDC" ? USDC : symbol === "OLD" && this.#style === "listed" ? OLD : null;
+    if (chainId !== CHAIN_ID || token === null) return null;
+    const isVault = this.#style === "listed";
+    return {
+      token,
+      spender: isVault ? VAULT : null,
+      minimum: MINIMUM,
+      call: (amount, broker) =>
+        isVault
+          ? { to: VAULT, data: encoded("0efe6a8b", BigInt(token.address), amount, BigInt(broker ?? 0)) }
+          : { to: token.address, data: encoded("a9059cbb", BigInt(BRIDGE), amount) },
+      taken: (logs, account) => {
+        const taken = logs.map(takenIn).filter((one) => one !== null && one.account === account);
+        return taken.length === 0 || this.hidesLogs ? null : taken.reduce((sum, one) => sum + (one?.amount ?? 0n), 0n);
+      },
+    };
+  }
+
+  #credited(hash: string): { readonly venueId: string } | null {
+    const event = this.#chain.deposits().find((one) => one.hash === hash);
+    if (event === undefined || event.confirmations < CONFIRMATIONS + CREDIT_MS / 2_000) return null;
+    if (event.account !== ACCOUNT) return null;
+    this.credits.set(hash, event.amount);
+    return { venueId: `credit-${hash.slice(2, 10)}` };
+  }
+
+  async #sent(act: () => MoneyOutcome): Promise<MoneyOutcome> {
+    switch (this.weather()) {
+      case "fine":
+        return act();
+      case "unheard":
+        act();
+        return { kind: "unknown" };
+      case "late":
+        this.#clock.setTimer(() => void act(), LATE_MS);
+        return { kind: "unknown" };
+      case "lost":
+        return { kind: "unknown" };
+      case "down":
+        return { kind: "notSent", problem: "DOWN", retryAfterMs: null };
+    }
+  }
+
+  #withdraw(text: string, signature: string): MoneyOutcome {
+    const request = JSON.parse(text) as Request;
+    if (!isTextSigned(text, signature)) return refusal("OTHER", "bad signature");
+    if (request.nonce + LIFE_MS[this.#style] < this.#clock.wallMs()) return refusal("OTHER", "nonce expired");
+    if (this.repeats === "refused" && this.payouts.some(({ nonce }) => nonce === request.nonce))
+      return { kind: "repeated" };
+    const amount = BigInt(request.amount);
+    const isInside = this.#style === "named";
+    if (!isInside && BigInt(request.fee) < FEE) return refusal("OTHER", "fee too low");
+    const debit = isInside ? amount : amount + FEE;
+    if (debit > this.balance) return refusal("BALANCE", "Insufficient balance for withdrawal.");
+    this.balance -= debit;
+    const id = `w-${++this.#serial}`;
+    const paid = (isInside ? amount - FEE : amount) - this.extraFee;
+    const { nonce, receiver } = request;
+    this.payouts.push({
+      id,
+      nonce,
+      receiver,
+      amount,
+      debit,
+      paid,
+      atMs: this.#clock.wallMs(),
+      fails: this.failsPayouts,
+    });
+    if (this.failsPayouts) this.balance += debit;
+    return { kind: "done", venueId: isInside ? null : id };
+  }
+
+  #payout(withdrawal: {
+    readonly ask: WithdrawalAsk;
+    readonly request: string;
+    readonly sentAtMs: number;
+    readonly venueId: string | null;
+  }): WithdrawalStanding {
+    const { ask, sentAtMs, venueId } = withdrawal;
+    const { nonce } = JSON.parse(withdrawal.request) as Request;
+    const isIt = (one: Payout): boolean => {
+      if (this.#style === "named") return one.nonce === nonce;
+      if (venueId !== null) return one.id === venueId;
+      return one.amount === ask.amount && one.atMs >= sentAtMs;
+    };
+    const payout = this.#listed(this.payouts).find(isIt);
+    if (payout === undefined) return { kind: "absent" };
+    const { id, fails, paid } = payout;
+    if (!this.isOver(payout)) return { kind: "pending", venueId: id, hash: null, paid: null };
+    if (fails) return { kind: "failed", venueId: id };
+    return { kind: "completed", venueId: id, hash: `0x${"ab".repeat(32)}`, paid };
+  }
+
+  #move(name: string, amount: string): MoneyOutcome {
+    if (this.repeats === "refused" && this.moves.some((move) => move.name === name)) return { kind: "repeated" };
+    if (BigInt(amount) > 1_000_000n) return refusal("BALANCE", "insufficient");
+    const id = `m-${++this.#serial}`;
+    this.moves.push({ id, name, amount, atMs: this.#clock.wallMs() });
+    return { kind: "done", venueId: id };
+  }
+
+  #listed<T extends { readonly atMs: number }>(rows: readonly T[]): readonly T[] {
+    return rows.filter(({ atMs }) => atMs + LAG_MS <= this.#clock.wallMs());
+  }
+}
+
+const FAILED = { ok: false, code: "TIMEOUT", message: "no answer", retryAfterMs: null } as const;
+const USDC: Token = { chainId: CHAIN_ID, symbol: "USDC", address: TOKEN, decimals: 6, resetsAllowance: false };
+const OLD: Token = { chainId: CHAIN_ID, symbol: "OLD", address: OLD_TOKEN, decimals: 6, resetsAllowance: true };
+
+function requestOf({ receiver, amount }: WithdrawalAsk, fee: bigint, nonce: number): Request {
+  return { nonce, receiver, amount: amount.toString(), fee: fee.toString() };
+}
+
+function idOf(read: Read<Move | undefined>): Read<{ readonly venueId: string } | null> {
+  return read.ok ? { ...read, value: read.value === undefined ? null : { venueId: read.value.id } } : read;
+}
+
+function refusal(reason: "BALANCE" | "OTHER", venueText: string): MoneyOutcome {
+  return { kind: "refused", reason, venueText, retryAfterMs: null, isSpent: false };
+}
+
+function encoded(selector: string, ...words: readonly bigint[]): Uint8Array {
+  const text = words.map((word) => word.toString(16).padStart(64, "0")).join("");
+  return new Uint8Array(Buffer.from(`${selector}${text}`, "hex"));
+}

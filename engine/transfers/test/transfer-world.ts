@@ -1,0 +1,193 @@
+/**
+ * A service with one wallet, its ledger, a chain and two venues, over several lives: a life ends before or after any act
+ * on the outside (a commit, a signature, a send, a look), and the next one begins from what is durable.
+ */
+import { ServiceError } from "../../domain/errors.js";
+import { silentLogger } from "../../domain/logger.js";
+import { VirtualClock } from "../../domain/virtual-clock.js";
+import { completeStore, type StateStore } from "../../storage/state-store.js";
+import { createMemoryStore, type MemoryStore } from "../../storage/test/memory-store.js";
+import type { SigningRequest } from "../../custody/provider/wallet-provider.js";
+import type { DepositAsk, InternalAsk, WithdrawalAsk } from "../openings.js";
+import { Rounds } from "../rounds.js";
+import { TransferBook } from "../transfer-book.js";
+import { TransferKeeper } from "../transfer-keeper.js";
+import type { TransferParts } from "../transfer-parts.js";
+import type { TransferRow } from "../transfer-row.js";
+import { Transfers } from "../transfers.js";
+import { CHAIN_ID, FakeChain } from "./fake-chain.js";
+import { FakeMoney } from "./fake-money.js";
+import { ACCOUNT, signedWith } from "./fake-signer.js";
+
+export const WALLET_ID = "5f0c7c3e-6f6b-4f0e-9a53-0a4c8f1f2d10";
+export const START = { token: 10n ** 15n, native: 10n ** 18n } as const;
+
+/** Before act number `at` of a life (from 1), or right after it. */
+export interface Death {
+  readonly at: number;
+  readonly isAfter: boolean;
+}
+
+export interface Life {
+  readonly transfers: Transfers;
+  readonly keeper: TransferKeeper;
+  readonly isDead: () => boolean;
+  readonly acts: () => number;
+}
+
+const DEPOSIT_WAIT_MS = 20_000;
+
+export class TransferWorld {
+  readonly clock = new VirtualClock();
+  readonly chain = new FakeChain(this.clock, ACCOUNT, START);
+  readonly named = new FakeMoney(this.clock, this.chain, "named", 10n ** 12n);
+  readonly listed = new FakeMoney(this.clock, this.chain, "listed", 10n ** 12n);
+  readonly store: MemoryStore = createMemoryStore();
+  /** What was signed, in order. */
+  readonly signed: SigningRequest[] = [];
+  /** What the signer answers; null: it signs. */
+  signerError: ServiceError | null = null;
+  /** What was found wrong at a change of a row. */
+  readonly wrongs: string[] = [];
+  /** States in which a life ended, with how often. */
+  readonly deathStates = new Map<string, number>();
+  readonly #last = new Map<string, TransferRow>();
+  #serial = 0;
+  #keeper: TransferKeeper | null = null;
+
+  async live(death: Death | null = null, maxWaitMs = DEPOSIT_WAIT_MS): Promise<Life> {
+    let acts = 0;
+    let isDead = false;
+    const never = () => new Promise<never>(() => {});
+    const book: TransferBook = new TransferBook(gatedStore(this.store, (act) => gate(act)));
+    const gate = async <T>(act: () => Promise<T>): Promise<T> => {
+      if (isDead) return never();
+      acts++;
+      if (death?.at !== acts) return act();
+      isDead = true;
+      if (death.isAfter) await act();
+      for (const { kind, state } of book.open()) {
+        const name = `${kind}/${state}`;
+        this.deathStates.set(name, (this.deathStates.get(name) ?? 0) + 1);
+      }
+      return never();
+    };
+    const parts: TransferParts = {
+      book,
+      signer: {
+        sign: (_walletId, _origin, request) =>
+          gate(async () => {
+            if (this.signerError !== null) throw this.signerError;
+            this.signed.push(request);
+            return signedWith(request);
+          }),
+      },
+      chains: new Map([[CHAIN_ID, this.chain.port(gate)]]),
+      rails: new Map([this.named, this.listed].map((money) => [money.venue, money.port(gate)])),
+      openSession: async (_walletId, venue) => (venue === "venueone" ? this.named : this.listed).session(),
+      clock: this.clock,
+      newId: () => this.newId(),
+      logger: silentLogger,
+    };
+    await book.load();
+    book.listen((row) => this.#heard(row));
+    // Of the life before: its timers go with it.
+    void this.#keeper?.stop();
+    const rounds = new Rounds(parts);
+    this.#keeper = new TransferKeeper(parts, rounds);
+    const transfers = new Transfers(parts, rounds, { depositWaitMs: maxWaitMs, lookMs: 500 });
+    return { transfers, keeper: this.#keeper, isDead: () => isDead, acts: () => acts };
+  }
+
+  newId(): string {
+    return `00000000-0000-4000-8000-${(++this.#serial).toString(16).padStart(12, "0")}`;
+  }
+
+  deposit(money: FakeMoney, amount: bigint, symbol = "USDC"): DepositAsk {
+    return { ...this.#asker(money), ...{ chainId: CHAIN_ID, network: "56", symbol, amount, broker: 1_000 } };
+  }
+
+  withdrawal(money: FakeMoney, amount: bigint): WithdrawalAsk {
+    const asker = { ...this.#asker(money), chainId: CHAIN_ID, network: "56", symbol: "USDC" };
+    return { ...asker, amount, amountToCheck: 0n, receiver: ACCOUNT, accountType: null };
+  }
+
+  internal(amount: string, clientTranId: string): InternalAsk {
+    return { ...this.#asker(this.listed), asset: "USDC", amount, kindType: "SPOT_FUTURE", clientTranId };
+  }
+
+  #asker(money: FakeMoney) {
+    const { venue } = money;
+    return {
+      ...{ transferId: null, ownerId: "owner-1", walletId: WALLET_ID, account: ACCOUNT, venue, requestId: "r-1" },
+      alongside: [],
+    };
+  }
+
+  /** The outcome of a call while time passes: `done`, the code of a refusal, or `dead`. */
+  async outcome(life: Life, call: Promise<unknown>, maxMs = 60_000): Promise<string> {
+    let outcome: string | null = null;
+    call.then(
+      () => {
+        outcome = "done";
+      },
+      (error: unknown) => {
+        outcome = error instanceof ServiceError ? error.code : `BUG ${String(error)}`;
+      },
+    );
+    for (let passedMs = 0; passedMs <= maxMs; passedMs += 500) {
+      await this.clock.advanceAsync(0);
+      if (outcome !== null) return outcome;
+      if (life.isDead()) return "dead";
+      await this.clock.advanceAsync(500);
+    }
+    return "hangs";
+  }
+
+  /** Until nothing is open, at most thirty hours. */
+  async untilQuiet(life: Life): Promise<void> {
+    life.keeper.start();
+    for (let round = 0; round < 220; round++) {
+      const counts = life.keeper.counts().filter(({ state }) => state !== "confirmed" && state !== "failed");
+      if (life.isDead()) return;
+      if (counts.length === 0 && !(await this.#isCreditAwaited(life))) return;
+      await this.clock.advanceAsync(round < 40 ? 15_000 : 600_000);
+    }
+  }
+
+  async rows(life: Life): Promise<TransferRow[]> {
+    const rows: TransferRow[] = [];
+    let after: string | null = null;
+    do {
+      const page = await life.transfers.list(WALLET_ID, after, 7);
+      rows.push(...page.rows);
+      after = page.next;
+    } while (after !== null);
+    return rows;
+  }
+
+  async #isCreditAwaited(life: Life): Promise<boolean> {
+    const rows = await this.rows(life);
+    return rows.some((row) => row.kind === "deposit" && row.isCreditAwaited);
+  }
+
+  #heard(row: TransferRow): void {
+    const before = this.#last.get(row.transferId);
+    this.#last.set(row.transferId, row);
+    const isOver = before !== undefined && (before.state === "confirmed" || before.state === "failed");
+    if (isOver && before.state !== row.state) this.wrongs.push(`${row.kind} went from ${before.state} to ${row.state}`);
+    if (row.kind !== "deposit" || row.state !== "confirmed" || before?.state === "confirmed") return;
+    const event = this.chain.deposits().find(({ hash }) => hash === row.steps.at(-1)?.mined?.hash);
+    if ((event?.confirmations ?? 0) < 4) this.wrongs.push("a deposit was confirmed before it was final");
+  }
+}
+
+function gatedStore(store: StateStore, gate: <T>(act: () => Promise<T>) => Promise<T>): StateStore {
+  return completeStore({
+    get: (namespace, key) => store.get(namespace, key),
+    scan: (namespace, options) => store.scan(namespace, options),
+    commit: (batch) => gate(() => store.commit(batch)),
+    status: () => store.status(),
+    close: () => store.close(),
+  });
+}

@@ -1,0 +1,227 @@
+/**
+ * The ledger: rows that are not over in memory as they are in the store, the others in the store alone.
+ *
+ * Invariants: a change is in memory once it is durable, and not before. A row changes in the turn of its lane alone. What
+ * belongs together (the row, its mark as open, its place in the wallet's list, the name that it claims) changes in one
+ * commit.
+ *
+ * Bounds: as many rows are open as requests and their lanes let begin.
+ */
+import { ServiceError } from "../domain/errors.js";
+import { allRows, decodeJson, encodeJson, type StateStore, type StateWrite } from "../storage/state-store.js";
+import { decodeTransfer, encodeTransfer } from "./row-decoder.js";
+import { type InternalRow, isEnded, isOpen, type TransferKind, type TransferRow } from "./transfer-row.js";
+
+export const TRANSFER_NAMESPACE = "transfer";
+/** Keys of rows that are not over. */
+const OPEN_NAMESPACE = "transfer-open";
+/** Wallet, then the newest first. */
+const LIST_NAMESPACE = "transfer-list";
+/** Names that callers gave to transfers between a venue's accounts. */
+const NAME_NAMESPACE = "transfer-name";
+/** Chain and account: a nonce below this one is used for good. */
+const NONCE_NAMESPACE = "transfer-nonce";
+const MARK = encodeJson(1);
+const TIME_DIGITS = 16;
+
+export interface TransferPage {
+  /** Newest first. */
+  readonly rows: readonly TransferRow[];
+  /** For the next page; null at the end. */
+  readonly next: string | null;
+}
+
+/** Of the rows that are open, and of those that ended since the start. */
+export interface TransferCount {
+  readonly venue: TransferRow["venue"];
+  readonly kind: TransferKind;
+  readonly state: TransferRow["state"];
+  readonly count: number;
+}
+
+interface Held {
+  readonly row: TransferRow;
+  readonly value: Uint8Array;
+}
+
+export type HearTransfer = (row: TransferRow) => void;
+
+export class TransferBook {
+  readonly #store: StateStore;
+  readonly #open = new Map<string, Held>();
+  readonly #nonces = new Map<string, number>();
+  readonly #listeners = new Set<HearTransfer>();
+  readonly #ended = new Map<string, number>();
+
+  constructor(store: StateStore) {
+    this.#store = store;
+  }
+
+  /** Rejects with STORE_UNAVAILABLE, or LEDGER_BROKEN for a row that cannot be read. */
+  async load(): Promise<void> {
+    for await (const { key } of allRows(this.#store, OPEN_NAMESPACE)) {
+      const value = await this.#store.get(TRANSFER_NAMESPACE, key);
+      if (value === null) throw new ServiceError("LEDGER_BROKEN", { row: key, problem: "marked as open, and missing" });
+      const row = decodeTransfer(key, value);
+      if (!isOpen(row)) throw new ServiceError("LEDGER_BROKEN", { row: key, problem: "marked as open, and over" });
+      this.#open.set(key, { row, value });
+    }
+    for await (const { key, value } of allRows(this.#store, NONCE_NAMESPACE)) {
+      const nonce = decodeJson(value);
+      if (!Number.isSafeInteger(nonce)) throw new ServiceError("LEDGER_BROKEN", { row: key, problem: "nonce" });
+      this.#nonces.set(key, nonce as number);
+    }
+  }
+
+  *open(): Generator<TransferRow> {
+    for (const { row } of this.#open.values()) yield row;
+  }
+
+  /** As it is in memory; undefined: over, or none. */
+  current(transferId: string): TransferRow | undefined {
+    return this.#open.get(transferId)?.row;
+  }
+
+  /** Null: there is none. Rejects with STORE_UNAVAILABLE and LEDGER_BROKEN. */
+  async find(transferId: string): Promise<TransferRow | null> {
+    const held = this.#open.get(transferId);
+    if (held !== undefined) return held.row;
+    const value = transferId === "" ? null : await this.#store.get(TRANSFER_NAMESPACE, transferId);
+    return value === null ? null : decodeTransfer(transferId, value);
+  }
+
+  /** `after`: `next` of the page before. */
+  async page(walletId: string, after: string | null, limit: number): Promise<TransferPage> {
+    const prefix = `${walletId}/`;
+    const marks = await this.#store.scan(LIST_NAMESPACE, {
+      ...{ prefix, limit },
+      ...(after === null ? {} : { after: `${prefix}${after}` }),
+    });
+    const rows: TransferRow[] = [];
+    for (const { key } of marks) {
+      const transferId = key.slice(key.lastIndexOf("/") + 1);
+      const row = await this.find(transferId);
+      if (row === null) throw new ServiceError("LEDGER_BROKEN", { row: transferId, problem: "listed, and missing" });
+      rows.push(row);
+    }
+    return { rows, next: marks.length < limit ? null : (marks.at(-1)?.key.slice(prefix.length) ?? null) };
+  }
+
+  /** The row that has the name; null: none. */
+  async named(row: Pick<InternalRow, "venue" | "account" | "clientTranId">): Promise<TransferRow | null> {
+    const value = await this.#store.get(NAME_NAMESPACE, nameKey(row));
+    return value === null ? null : this.find(decodeJson(value) as string);
+  }
+
+  /**
+   * Durable when it resolves. False: there is such a row already, or one of this name. Rejects with STORE_UNAVAILABLE,
+   * context `transferId`: then the row may be found after a restart, and goes on. `alongside`: in the same commit.
+   */
+  async create(row: TransferRow, alongside: readonly StateWrite[]): Promise<boolean> {
+    const { transferId } = row;
+    const value = encodeTransfer(row);
+    const named = row.kind === "internal" ? nameKey(row) : null;
+    const absent = (namespace: string, key: string) => ({ namespace, key, expected: null });
+    const mark = (namespace: string, key: string) => ({ namespace, key, value: MARK });
+    try {
+      const isMade = await this.#store.commit({
+        conditions: [
+          absent(TRANSFER_NAMESPACE, transferId),
+          ...(named === null ? [] : [absent(NAME_NAMESPACE, named)]),
+        ],
+        writes: [
+          { namespace: TRANSFER_NAMESPACE, key: transferId, value },
+          mark(OPEN_NAMESPACE, transferId),
+          mark(LIST_NAMESPACE, listKey(row)),
+          ...(named === null ? [] : [{ namespace: NAME_NAMESPACE, key: named, value: encodeJson(transferId) }]),
+          ...alongside,
+        ],
+      });
+      if (isMade) this.#hold(row, value);
+      return isMade;
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== "STORE_UNAVAILABLE") throw error;
+      throw new ServiceError("STORE_UNAVAILABLE", { ...error.context, transferId }, { cause: error });
+    }
+  }
+
+  /**
+   * Durable when it resolves; returns the new row. Rejects with STORE_UNAVAILABLE: then the change may be found after a
+   * restart. A change that returns the row itself writes nothing. `usedNonce`: of a transaction that is final.
+   */
+  async update<Row extends TransferRow>(
+    row: Row,
+    change: (row: Row) => Row,
+    usedNonce: { readonly chainId: number; readonly nonce: number } | null = null,
+  ): Promise<Row> {
+    const { transferId } = row;
+    const held = this.#open.get(transferId);
+    if (held?.row !== row) throw new ServiceError("INTERNAL", { problem: "transfers: STALE_ROW" });
+    const next = change(row);
+    if (next === row) return row;
+    const value = encodeTransfer(next);
+    const nonceRow = usedNonce === null ? null : nonceKey(usedNonce.chainId, row.account);
+    const after =
+      usedNonce === null ? 0 : Math.max(usedNonce.nonce + 1, this.nonceAfter(usedNonce.chainId, row.account));
+    const isDone = await this.#store.commit({
+      conditions: [{ namespace: TRANSFER_NAMESPACE, key: transferId, expected: held.value }],
+      writes: [
+        { namespace: TRANSFER_NAMESPACE, key: transferId, value },
+        ...(isOpen(next) ? [] : [{ namespace: OPEN_NAMESPACE, key: transferId, value: null }]),
+        ...(nonceRow === null ? [] : [{ namespace: NONCE_NAMESPACE, key: nonceRow, value: encodeJson(after) }]),
+      ],
+    });
+    // Nobody else writes rows: another process works on this store.
+    if (!isDone) throw new ServiceError("STORE_UNAVAILABLE", { reason: "CONTENDED", transferId });
+    if (nonceRow !== null) this.#nonces.set(nonceRow, after);
+    if (isEnded(next) && !isEnded(row)) {
+      const name = `${next.venue}/${next.kind}/${next.state}`;
+      this.#ended.set(name, (this.#ended.get(name) ?? 0) + 1);
+    }
+    this.#hold(next, value);
+    return next;
+  }
+
+  /** The lowest nonce of the account that may still be free. */
+  nonceAfter(chainId: number, account: string): number {
+    return this.#nonces.get(nonceKey(chainId, account)) ?? 0;
+  }
+
+  /** Called after each change is durable; must not throw. Call the result to end it. */
+  listen(hear: HearTransfer): () => void {
+    this.#listeners.add(hear);
+    return () => void this.#listeners.delete(hear);
+  }
+
+  counts(): readonly TransferCount[] {
+    const counts = new Map(this.#ended);
+    for (const { venue, kind, state } of this.open()) {
+      if (state === "confirmed") continue;
+      const name = `${venue}/${kind}/${state}`;
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+    return [...counts].map(([name, count]) => {
+      const [venue, kind, state] = name.split("/") as [TransferRow["venue"], TransferKind, TransferRow["state"]];
+      return { venue, kind, state, count };
+    });
+  }
+
+  #hold(row: TransferRow, value: Uint8Array): void {
+    if (isOpen(row)) this.#open.set(row.transferId, { row, value });
+    else this.#open.delete(row.transferId);
+    for (const hear of [...this.#listeners]) hear(row);
+  }
+}
+
+function listKey({ walletId, createdAtMs, transferId }: TransferRow): string {
+  const newestFirst = (Number.MAX_SAFE_INTEGER - createdAtMs).toString().padStart(TIME_DIGITS, "0");
+  return `${walletId}/${newestFirst}/${transferId}`;
+}
+
+function nameKey({ venue, account, clientTranId }: Pick<InternalRow, "venue" | "account" | "clientTranId">): string {
+  return `${venue}/${account}/${clientTranId}`;
+}
+
+function nonceKey(chainId: number, account: string): string {
+  return `${chainId}/${account}`;
+}

@@ -1,0 +1,68 @@
+/** Rows that no request waits for go on by themselves, and cost little while they cannot. */
+import { describe, expect, it } from "vitest";
+import { TransferWorld } from "./test/transfer-world.js";
+
+const AMOUNT = 7_000_000n;
+const HOUR_MS = 3_600_000;
+
+describe("the keeper", () => {
+  it("looks again after a pause that doubles up to five minutes, and soon once something moved", async () => {
+    const world = new TransferWorld();
+    const life = await world.live();
+    await world.outcome(life, life.transfers.withdraw(world.withdrawal(world.named, AMOUNT)));
+    const looks: number[] = [];
+    world.named.weather = () => {
+      looks.push(world.clock.wallMs());
+      return "lost";
+    };
+    const startMs = world.clock.wallMs();
+    life.keeper.start();
+    await world.clock.advanceAsync(HOUR_MS);
+    const pauses = looks.map((atMs, index) => atMs - (looks[index - 1] ?? startMs));
+    expect(pauses.slice(1, 6)).toEqual([1_000, 2_000, 4_000, 8_000, 16_000]);
+    expect(Math.max(...pauses)).toBe(300_000);
+    expect(looks.length).toBeLessThan(25);
+    await world.untilQuiet(life);
+  });
+
+  it("sets no timer while nothing is open, and finds what a request begins", async () => {
+    const world = new TransferWorld();
+    const life = await world.live();
+    life.keeper.start();
+    await world.clock.advanceAsync(1_000);
+    expect(world.clock.pendingTimerCount).toBe(0);
+    world.chain.baseFee = 10n;
+    const call = life.transfers.deposit(world.deposit(world.named, AMOUNT));
+    await world.outcome(life, call);
+    await world.clock.advanceAsync(120_000);
+    expect((await world.rows(life))[0]).toMatchObject({ state: "confirmed", isCreditAwaited: false });
+    expect(world.clock.pendingTimerCount).toBe(0);
+  });
+
+  it("goes on with one lane while another one's venue does not answer", async () => {
+    const world = new TransferWorld();
+    const life = await world.live();
+    await world.outcome(life, life.transfers.withdraw(world.withdrawal(world.named, AMOUNT)));
+    await world.outcome(life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
+    world.named.isMute = true;
+    life.keeper.start();
+    await world.clock.advanceAsync(600_000);
+    const states = (await world.rows(life)).map(({ venue, state }) => `${venue} ${state}`);
+    expect(states.sort()).toEqual(["venueone broadcast", "venuetwo confirmed"]);
+    world.named.isMute = false;
+    await world.untilQuiet(life);
+    expect((await world.rows(life)).map(({ state }) => state)).toEqual(["confirmed", "confirmed"]);
+  });
+
+  it("stops when what is under way has ended", async () => {
+    const world = new TransferWorld();
+    const life = await world.live();
+    await world.outcome(life, life.transfers.withdraw(world.withdrawal(world.named, AMOUNT)));
+    life.keeper.start();
+    await world.clock.advanceAsync(0);
+    await life.keeper.stop();
+    const before = world.clock.pendingTimerCount;
+    await world.clock.advanceAsync(HOUR_MS);
+    expect([world.clock.pendingTimerCount <= before, (await world.rows(life))[0]?.state]).toEqual([true, "broadcast"]);
+  });
+});

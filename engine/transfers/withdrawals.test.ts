@@ -1,0 +1,236 @@
+/** What callers hear of withdrawals and of transfers between a venue's accounts, and what becomes of them. */
+import { describe, expect, it } from "vitest";
+import type { ServiceError } from "../domain/errors.js";
+import { FEE } from "./test/fake-money.js";
+import { type Life, TransferWorld } from "./test/transfer-world.js";
+
+const AMOUNT = 7_000_000n;
+const OTHER = `0x${"99".repeat(20)}`;
+
+async function begun(): Promise<{ world: TransferWorld; life: Life }> {
+  const world = new TransferWorld();
+  return { world, life: await world.live() };
+}
+
+async function answered<T>(world: TransferWorld, life: Life, call: Promise<T>): Promise<T> {
+  await world.outcome(life, call);
+  return call;
+}
+
+async function refusal(world: TransferWorld, life: Life, call: Promise<unknown>): Promise<ServiceError> {
+  await world.outcome(life, call);
+  return call.then(
+    () => expect.unreachable("it was not refused"),
+    (error: unknown) => error as ServiceError,
+  );
+}
+
+describe("a withdrawal", () => {
+  it.each(["named", "listed"] as const)("of the %s style is followed until the venue has paid", async (style) => {
+    const { world, life } = await begun();
+    const money = world[style];
+    const row = await answered(world, life, life.transfers.withdraw(world.withdrawal(money, AMOUNT)));
+    expect([row.state, row.isAccepted, row.fee]).toEqual(["broadcast", true, FEE.toString()]);
+    life.keeper.start();
+    await world.clock.advanceAsync(10_000);
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "broadcast", payout: "pending" });
+    await world.untilQuiet(life);
+    const paid = (style === "named" ? AMOUNT - FEE : AMOUNT).toString();
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed", payout: "completed", paid });
+  });
+
+  it("of which the venue keeps more is recorded as it was paid", async () => {
+    const { world, life } = await begun();
+    world.named.extraFee = 3n;
+    const row = await answered(world, life, life.transfers.withdraw(world.withdrawal(world.named, AMOUNT)));
+    await world.untilQuiet(life);
+    const paid = (AMOUNT - FEE - 3n).toString();
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed", paid });
+  });
+
+  it("to another receiver is refused where the venue allows the wallet alone", async () => {
+    const { world, life } = await begun();
+    const ask = { ...world.withdrawal(world.listed, AMOUNT), receiver: OTHER };
+    const error = await refusal(world, life, life.transfers.withdraw(ask));
+    expect([error.code, world.signed]).toEqual(["RECEIVER_MISMATCH", []]);
+    const allowed = { ...world.withdrawal(world.named, AMOUNT), receiver: OTHER };
+    await answered(world, life, life.transfers.withdraw(allowed));
+    expect(world.named.payouts).toMatchObject([{ receiver: OTHER }]);
+  });
+
+  it("of more than there is, with the fee and the caller's margin, is refused", async () => {
+    const { world, life } = await begun();
+    world.listed.balance = AMOUNT + FEE;
+    world.named.balance = AMOUNT;
+    const above = world.withdrawal(world.listed, AMOUNT + 1n);
+    const error = await refusal(world, life, life.transfers.withdraw(above));
+    expect([error.code, error.message]).toEqual(["INSUFFICIENT_BALANCE", "Insufficient balance for withdrawal"]);
+    expect(error.context).toMatchObject({ needed: "8.000001", available: "8", fee: "1" });
+    const margin = { ...world.withdrawal(world.named, AMOUNT), amountToCheck: AMOUNT + 1n };
+    expect((await refusal(world, life, life.transfers.withdraw(margin))).code).toBe("INSUFFICIENT_BALANCE");
+    expect([world.signed, await world.rows(life)]).toEqual([[], []]);
+    await answered(world, life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
+    expect(world.listed.balance).toBe(0n);
+  });
+
+  it("below the venue's minimum, or not more than the fee, is refused", async () => {
+    const { world, life } = await begun();
+    const error = await refusal(world, life, life.transfers.withdraw(world.withdrawal(world.named, FEE)));
+    expect([error.code, world.signed]).toEqual(["INVALID_PARAMETERS", []]);
+  });
+
+  it("without the key that the venue wants is refused", async () => {
+    const { world, life } = await begun();
+    world.listed.hasKey = false;
+    const error = await refusal(world, life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
+    expect([error.code, world.signed]).toEqual(["API_KEY_NOT_FOUND", []]);
+  });
+
+  it("beside another one is refused with the other's id, where the venue's list would not tell them apart", async () => {
+    const { world, life } = await begun();
+    const { transferId } = await answered(world, life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
+    const error = await refusal(world, life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT + 1n)));
+    expect([error.code, error.context["transferId"], world.signed.length]).toEqual([
+      "TRANSFER_IN_PROGRESS",
+      transferId,
+      1,
+    ]);
+    await world.untilQuiet(life);
+    await answered(world, life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT + 1n)));
+    for (const amount of [AMOUNT, AMOUNT + 1n])
+      await answered(world, life, life.transfers.withdraw(world.withdrawal(world.named, amount)));
+    expect([world.listed.payouts.length, world.named.payouts.length]).toEqual([2, 2]);
+  });
+
+  it("that the venue refuses has failed, and the caller hears why", async () => {
+    const { world, life } = await begun();
+    const call = life.transfers.withdraw(world.withdrawal(world.named, AMOUNT));
+    const unlisten = life.transfers.listen(() => {
+      world.named.balance = 0n;
+    });
+    const error = await refusal(world, life, call);
+    unlisten();
+    expect([error.code, error.context["venueText"]]).toEqual([
+      "INSUFFICIENT_BALANCE",
+      "Insufficient balance for withdrawal.",
+    ]);
+    expect(await world.rows(life)).toMatchObject([{ state: "failed", reason: "VENUE_BALANCE" }]);
+  });
+
+  it("whose reply is lost is answered as unknown, and looked up before anything is sent again", async () => {
+    const { world, life } = await begun();
+    world.named.weather = () => "unheard";
+    const row = await answered(world, life, life.transfers.withdraw(world.withdrawal(world.named, AMOUNT)));
+    expect([row.state, row.reason]).toEqual(["unknown", null]);
+    world.named.weather = () => "fine";
+    world.named.repeats = "again";
+    await world.untilQuiet(life);
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed" });
+    expect(world.named.payouts).toHaveLength(1);
+  });
+
+  it("that never arrives is the same act again a minute later, and failed once the venue takes it no more", async () => {
+    const { world, life } = await begun();
+    world.listed.weather = () => "lost";
+    const row = await answered(world, life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
+    expect(row.state).toBe("unknown");
+    let isSend = false;
+    // Looks are answered; each send is lost.
+    world.listed.weather = () => {
+      isSend = !isSend;
+      return isSend ? "fine" : "lost";
+    };
+    life.keeper.start();
+    await world.clock.advanceAsync(55 * 60_000);
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "unknown" });
+    world.listed.weather = () => "fine";
+    world.listed.balance = 0n;
+    await world.untilQuiet(life);
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "failed", reason: "NEVER_ARRIVED" });
+    expect([world.signed.length, world.listed.payouts.length]).toEqual([1, 0]);
+  });
+
+  it("that the venue gives back has failed, after it was accepted", async () => {
+    const { world, life } = await begun();
+    world.named.failsPayouts = true;
+    const row = await answered(world, life, life.transfers.withdraw(world.withdrawal(world.named, AMOUNT)));
+    await world.untilQuiet(life);
+    const after = { state: "failed", reason: "VENUE_FAILED", payout: "failed" };
+    expect(await life.transfers.find(row.transferId)).toMatchObject(after);
+  });
+
+  it("that was accepted and is not listed is unknown, and never sent again", async () => {
+    const { world, life } = await begun();
+    const row = await answered(world, life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
+    const [payout] = world.listed.payouts.splice(0);
+    life.keeper.start();
+    await world.clock.advanceAsync(2 * 3_600_000);
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "unknown", reason: "NOT_LISTED" });
+    expect(world.listed.payouts).toEqual([]);
+    if (payout !== undefined) world.listed.payouts.push(payout);
+    await world.untilQuiet(life);
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed", reason: null });
+  });
+});
+
+describe("a transfer between accounts", () => {
+  it("is sent once under its name; the same ask again is the same transfer", async () => {
+    const { world, life } = await begun();
+    const first = await answered(world, life, life.transfers.move(world.internal("70", "a")));
+    const second = await answered(world, life, life.transfers.move(world.internal("70", "a")));
+    expect([first.state, first.venueId, second.transferId]).toEqual(["confirmed", "m-1", first.transferId]);
+    expect(world.listed.moves).toHaveLength(1);
+    const error = await refusal(world, life, life.transfers.move(world.internal("71", "a")));
+    expect([error.code, error.context["transferId"]]).toEqual(["TRANSFER_NAME_USED", first.transferId]);
+  });
+
+  it("whose reply is lost is unknown until the venue shows its name", async () => {
+    const { world, life } = await begun();
+    world.listed.weather = () => "unheard";
+    const row = await answered(world, life, life.transfers.move(world.internal("70", "a")));
+    expect(row.state).toBe("unknown");
+    world.listed.weather = () => "fine";
+    await world.untilQuiet(life);
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed", venueId: "m-1" });
+    expect(world.listed.moves).toHaveLength(1);
+  });
+
+  it("that was lost is sent again under its name a minute later", async () => {
+    const { world, life } = await begun();
+    world.listed.weather = () => "lost";
+    const row = await answered(world, life, life.transfers.move(world.internal("70", "a")));
+    world.listed.weather = () => "fine";
+    await world.untilQuiet(life);
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed" });
+    expect(world.listed.moves).toMatchObject([{ name: "a" }]);
+  });
+
+  it("of more than there is has failed, and the caller hears so", async () => {
+    const { world, life } = await begun();
+    const error = await refusal(world, life, life.transfers.move(world.internal("2000000", "a")));
+    expect([error.code, error.message]).toEqual(["INSUFFICIENT_BALANCE", "Insufficient balance for transfer"]);
+    expect(await refusal(world, life, life.transfers.move(world.internal("2000000", "a")))).toMatchObject({
+      code: "INSUFFICIENT_BALANCE",
+    });
+    expect(await world.rows(life)).toHaveLength(1);
+  });
+});
+
+describe("the list of a wallet", () => {
+  it("is newest first, page by page, and the listeners and counts know each change", async () => {
+    const { world, life } = await begun();
+    const heard: string[] = [];
+    life.transfers.listen((row) => heard.push(`${row.amount} ${row.state}`));
+    for (let index = 1; index <= 9; index++) {
+      await answered(world, life, life.transfers.move(world.internal(`${index}`, `name-${index}`)));
+      await world.clock.advanceAsync(10);
+    }
+    expect((await world.rows(life)).map(({ amount }) => amount)).toEqual(["9", "8", "7", "6", "5", "4", "3", "2", "1"]);
+    expect(heard.slice(0, 3)).toEqual(["1 created", "1 signed", "1 confirmed"]);
+    await answered(world, life, life.transfers.withdraw(world.withdrawal(world.named, AMOUNT)));
+    expect(life.keeper.counts()).toEqual([
+      { venue: "venuetwo", kind: "internal", state: "confirmed", count: 9 },
+      { venue: "venueone", kind: "withdrawal", state: "broadcast", count: 1 },
+    ]);
+  });
+});

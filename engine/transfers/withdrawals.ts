@@ -1,0 +1,140 @@
+/**
+ * Carries a withdrawal on by one round: signs its act and sends it, or reads the venue's history, and only then sends the
+ * same act again. In the turn of its lane (the account at its venue).
+ *
+ * Invariants: one act for a withdrawal, signed once, durable with its signature before it is sent. Without an answer of
+ * the history nothing is sent a second time.
+ */
+import { ServiceError } from "../domain/errors.js";
+import type { AccountSession, CallOptions, Read } from "../ports.js";
+import type { MoneyOutcome, WithdrawalAsk, WithdrawalRail } from "../venue-money.js";
+import {
+  actSigned,
+  failedAct,
+  isOver,
+  maySendAgain,
+  SEND_MARGIN_MS,
+  sentAgain,
+  type WithdrawalLook,
+  withdrawalLooked,
+  withdrawalSent,
+} from "./act-steps.js";
+import {
+  answerOf,
+  callOptions,
+  isSignerAway,
+  isUnsettledSigning,
+  type Mode,
+  signatureOf,
+  type TransferParts,
+  readValue,
+  withSession,
+} from "./transfer-parts.js";
+import { isEnded, type WithdrawalRow } from "./transfer-row.js";
+
+const UNANSWERED: MoneyOutcome = { kind: "unknown" };
+const NO_KEY: MoneyOutcome = { kind: "notSent", problem: "NO_KEY", retryAfterMs: null };
+
+export class Withdrawals {
+  readonly #parts: TransferParts;
+
+  constructor(parts: TransferParts) {
+    this.#parts = parts;
+  }
+
+  /** In the turn of the lane. Returns the row as it is then. Rejects with what the signer refuses and STORE_UNAVAILABLE. */
+  async round(row: WithdrawalRow, mode: Mode): Promise<WithdrawalRow> {
+    const rail = this.#parts.rails.get(row.venue)?.withdrawals;
+    if (rail === undefined || isEnded(row)) return row;
+    const options = callOptions(mode);
+    if (row.act.signature === null) return this.#begin(row, rail, { mode, options });
+    const after = await withSession(this.#parts, row, async (session) => {
+      const lookedAtMs = this.#now();
+      const read = await this.#look(row, rail, session, options);
+      if (read === null) return row;
+      const look: WithdrawalLook = { standing: read.value, lookedAtMs, lagMs: rail.historyLagMs };
+      const next = await this.#save(row, (one) => withdrawalLooked(one, look, this.#now()));
+      // By its own number a venue takes an act once. One that is found by amount and time alone may act twice.
+      if (!rail.isMatchedById || !maySendAgain(next, look) || (rail.needsKey && session === null)) return next;
+      const begun = await this.#save(next, (one) => sentAgain(one, this.#now()));
+      return this.#send(begun, { rail, session, options, isFirst: false });
+    });
+    return after ?? row;
+  }
+
+  async #begin(
+    row: WithdrawalRow,
+    rail: WithdrawalRail,
+    { mode, options }: { readonly mode: Mode; readonly options: CallOptions },
+  ): Promise<WithdrawalRow> {
+    if (isOver(row, this.#now() + SEND_MARGIN_MS))
+      return this.#save(row, (one) => failedAct(one, "EXPIRED_UNSENT", "", this.#now()));
+    const signature = await this.#sign(row, mode);
+    if (isOver(row, this.#now() + SEND_MARGIN_MS))
+      return this.#save(row, (one) => failedAct(one, "EXPIRED_UNSENT", "", this.#now()));
+    const next = await this.#save(row, (one) => actSigned(one, signature, this.#now()));
+    const sent = await withSession(this.#parts, next, async (session) =>
+      this.#send(next, { rail, session, options, isFirst: true }),
+    );
+    // Without a session nothing was sent, and nothing will be before the history is read.
+    return sent ?? this.#save(next, (one) => withdrawalSent(one, NO_KEY, true, this.#now()));
+  }
+
+  async #sign(row: WithdrawalRow, mode: Mode): Promise<string> {
+    const { kind, text } = row.act.toSign;
+    const request = kind === "typedData" ? { kind, text } : { kind, bytes: new TextEncoder().encode(text) };
+    try {
+      const { signature } = await signatureOf(this.#parts, row.walletId, request);
+      return signature;
+    } catch (error) {
+      const isKept = isUnsettledSigning(error) || (isSignerAway(error) && mode === "kept");
+      const code = error instanceof ServiceError ? error.code : "INTERNAL";
+      if (!isKept) await this.#save(row, (one) => failedAct(one, "NOT_SIGNED", code, this.#now()));
+      throw error;
+    }
+  }
+
+  async #send(
+    row: WithdrawalRow,
+    how: {
+      readonly rail: WithdrawalRail;
+      readonly session: AccountSession | null;
+      readonly options: CallOptions;
+      readonly isFirst: boolean;
+    },
+  ): Promise<WithdrawalRow> {
+    const { rail, session, options, isFirst } = how;
+    const { signature } = row.act;
+    if (signature === null) throw new ServiceError("INTERNAL", { problem: "transfers: NOT_SIGNED" });
+    const outcome =
+      rail.needsKey && session === null
+        ? NO_KEY
+        : await answerOf(this.#parts, () => rail.send(row.act, signature, session, options), UNANSWERED);
+    return this.#save(row, (one) => withdrawalSent(one, outcome, isFirst, this.#now()));
+  }
+
+  #look(row: WithdrawalRow, rail: WithdrawalRail, session: AccountSession | null, options: CallOptions) {
+    const { act, sentAtMs, venueId } = row;
+    const withdrawal = {
+      ...{ ask: askOf(row), request: act.request, venueId },
+      sentAtMs: sentAtMs ?? row.createdAtMs,
+    };
+    type Looked = Awaited<ReturnType<WithdrawalRail["look"]>>;
+    return readValue(
+      this.#parts,
+      (): Promise<Looked extends Read<infer T> ? Read<T> : never> => rail.look(withdrawal, session, options),
+    );
+  }
+
+  #save(row: WithdrawalRow, change: (row: WithdrawalRow) => WithdrawalRow): Promise<WithdrawalRow> {
+    return this.#parts.book.update(row, change);
+  }
+
+  #now(): number {
+    return this.#parts.clock.wallMs();
+  }
+}
+
+export function askOf({ account, receiver, token, chainId, amount, accountType }: WithdrawalRow): WithdrawalAsk {
+  return { account, receiver, token: { ...token, chainId }, amount: BigInt(amount), accountType };
+}
