@@ -102,7 +102,18 @@ export class AccountPlace {
     } catch (error) {
       // No room for a second watch now, or the key has ended meanwhile: the next look tries again.
       if (!(error instanceof ServiceError)) throw error;
+      if (error.code === "OVERLOADED" && this.#leaveRefused()) this.#openNext(block);
     }
+  }
+
+  /** Makes room: a watch whose key the venue refuses learns nothing more. False: there is none to give up. */
+  #leaveRefused(): boolean {
+    const { handle } = this.#shown;
+    const coverage = handle?.watch.coverage();
+    if (handle === null || coverage?.state !== "AUTH_REQUIRED") return false;
+    this.#shown = { ...this.#shown, handle: null, fixed: { ...coverage, asOf: null, source: null } };
+    handle.close();
+    return true;
   }
 
   #settle(): void {

@@ -151,6 +151,34 @@ describe("positions of a wallet", () => {
   });
 });
 
+describe("where there is no room for another account", () => {
+  /** Accounts of others, as many as there is room for. */
+  function fill(): void {
+    for (let at = 0; ; at++) {
+      const walletAddress = `0x${at.toString(16).padStart(40, "0")}`;
+      const opened = stream.portfolio.open("venueone", { kind: "address", walletAddress }, false, () => {}, null, null);
+      if (!opened.ok) return;
+    }
+  }
+
+  it.each(["positions", "orders"] as const)("%s go over to the key that followed one that was revoked", async (topic) => {
+    trade(bob, "one");
+    bob.hold("BTC", 10);
+    bob.rest("BTC", 5);
+    const client = stream.connect();
+    const sub = await subscribe(client, topic, ["venuetwo"]);
+    fill();
+    const { accounts } = stream.portfolio.counts();
+    trade(bob, "two");
+    bob.secrets.delete("one");
+    await stream.advanceAsync(20_000);
+    expect(states(client, sub, "venuetwo").at(-1)).toBe("SNAPSHOT");
+    expect(client.folds.get(sub)?.rows.size).toBe(1);
+    expect(stream.portfolio.counts().accounts).toBe(accounts);
+    expect(sessionsOpen()[1]).toBe(1);
+  });
+});
+
 describe("orders of a wallet", () => {
   it("start anew with the next key, and every later event comes once", async () => {
     trade(alice, "one");
