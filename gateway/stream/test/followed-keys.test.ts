@@ -161,22 +161,25 @@ describe("where there is no room for another account", () => {
     }
   }
 
-  it.each(["positions", "orders"] as const)("%s go over to the key that followed one that was revoked", async (topic) => {
-    trade(bob, "one");
-    bob.hold("BTC", 10);
-    bob.rest("BTC", 5);
-    const client = stream.connect();
-    const sub = await subscribe(client, topic, ["venuetwo"]);
-    fill();
-    const { accounts } = stream.portfolio.counts();
-    trade(bob, "two");
-    bob.secrets.delete("one");
-    await stream.advanceAsync(20_000);
-    expect(states(client, sub, "venuetwo").at(-1)).toBe("SNAPSHOT");
-    expect(client.folds.get(sub)?.rows.size).toBe(1);
-    expect(stream.portfolio.counts().accounts).toBe(accounts);
-    expect(sessionsOpen()[1]).toBe(1);
-  });
+  it.each(["positions", "orders"] as const)(
+    "%s go over to the key that followed one that was revoked",
+    async (topic) => {
+      trade(bob, "one");
+      bob.hold("BTC", 10);
+      bob.rest("BTC", 5);
+      const client = stream.connect();
+      const sub = await subscribe(client, topic, ["venuetwo"]);
+      fill();
+      const { accounts } = stream.portfolio.counts();
+      trade(bob, "two");
+      bob.secrets.delete("one");
+      await stream.advanceAsync(20_000);
+      expect(states(client, sub, "venuetwo").at(-1)).toBe("SNAPSHOT");
+      expect(client.folds.get(sub)?.rows.size).toBe(1);
+      expect(stream.portfolio.counts().accounts).toBe(accounts);
+      expect(sessionsOpen()[1]).toBe(1);
+    },
+  );
 });
 
 describe("orders of a wallet", () => {
