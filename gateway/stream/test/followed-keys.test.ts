@@ -135,6 +135,30 @@ describe("positions of a wallet", () => {
     expect(sizes(client, sub)).toHaveLength(1);
   });
 
+  it("try a key that cannot be opened every five seconds, and go over once it can", async () => {
+    trade(bob, "one");
+    bob.hold("BTC", 10);
+    const client = stream.connect();
+    const sub = await subscribe(client, "positions", ["venuetwo"]);
+    const { room } = stream.accounts.two;
+    const open = room.openSession.bind(room);
+    let tries = 0;
+    let isOpenable = false;
+    Object.assign(room, {
+      openSession: (...call: Parameters<typeof open>) => {
+        tries++;
+        return isOpenable ? open(...call) : { ok: false, problem: "cannot be opened" };
+      },
+    });
+    trade(bob, "two");
+    await stream.advanceAsync(19_000);
+    expect(tries).toBe(4);
+    isOpenable = true;
+    bob.secrets.delete("one");
+    await stream.advanceAsync(10_000);
+    expect([tries, states(client, sub, "venuetwo").at(-1)]).toEqual([5, "SNAPSHOT"]);
+  });
+
   it("end all of their sessions, whichever keys came while they were open", async () => {
     trade(alice, "one");
     trade(bob, "one");
