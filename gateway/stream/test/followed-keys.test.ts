@@ -247,6 +247,27 @@ describe("orders of a wallet", () => {
   });
 });
 
+it("keys of a wallet that cannot be told leave the frames of all others as they are", async () => {
+  trade(bob, "one");
+  const client = stream.connect();
+  await subscribe(client, "positions", ["venuetwo"]);
+  const other = stream.connect();
+  other.op({ op: "subscribe", id: "t", topic: "ticker", symbols: ["BTC"], exchanges: ["venueone"], intervalMs: 1_000 });
+  await stream.advanceAsync(2_000);
+  const told = () => other.frames.filter(({ type }) => type === "update").length;
+  const before = told();
+  blocks = new Proxy(blocks, {
+    get: () => {
+      throw new TypeError("a bug");
+    },
+  });
+  for (let second = 1; second <= 4; second++) {
+    stream.tick(stream.markets.btcOne, `10${second}`);
+    await stream.advanceAsync(1_000);
+  }
+  expect(told() - before).toBeGreaterThanOrEqual(3);
+});
+
 it("a block that the caller gave stays, whatever keys the wallet has", async () => {
   trade(bob, "one");
   bob.secrets.add("own");
