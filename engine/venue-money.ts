@@ -88,13 +88,15 @@ export type WithdrawalStanding =
 
 export type MoneyOutcome =
   | { readonly kind: "done"; readonly venueId: string | null }
-  /** It did not take effect, and never will. */
+  /** What was sent did not take effect, and never will. */
   | {
       readonly kind: "refused";
       readonly reason: "BALANCE" | "RATE_LIMITED" | "RIGHT" | "OTHER";
       /** The venue's own text, cleaned for replies. */
       readonly venueText: string;
       readonly retryAfterMs: number | null;
+      /** These bytes never act, whenever a copy of them arrives that was sent before: they are used up, or no act. */
+      readonly isSpent: boolean;
     }
   | { readonly kind: "notSent"; readonly problem: string; readonly retryAfterMs: number | null }
   /** The venue has had this very act before. */

@@ -53,11 +53,15 @@ const said = (selector: string) => [page.node(selector).textContent, page.node(s
 
 describe("the list", () => {
   it("has a row for each wallet, and a frozen one cannot be asked to sign", async () => {
-    answer = () => listed([wallet(1), wallet(2, "FROZEN")]);
+    const keys = [
+      { exchange: "venueone", status: "RETIRING", registeredAt: 1 },
+      { exchange: "venueone", status: "ACTIVE", registeredAt: 2 },
+    ];
+    answer = () => listed([{ ...wallet(1), exchanges: keys }, wallet(2, "FROZEN")]);
     await shown();
     expect(rowTexts()).toEqual([
-      ["user 1", wallet(1).address, "w1", "ACTIVE", "Sign…"],
-      ["user 2", wallet(2).address, "w2", "FROZEN", "Sign…"],
+      ["user 1", wallet(1).address, "w1", "venueone RETIRING, venueone ACTIVE", "ACTIVE", "Sign…"],
+      ["user 2", wallet(2).address, "w2", "none yet", "FROZEN", "Sign…"],
     ]);
     expect([signButton(0)?.disabled, signButton(1)?.disabled]).toEqual([false, true]);
     expect(signButton(1)?.getAttribute("aria-label")).toBe("Sign a message as user 2. Frozen: an operator must act");
@@ -176,6 +180,6 @@ describe("a signature", () => {
     await shown();
     await sign("m");
     expect(said("#sign-said")).toEqual(["The wallet is frozen; an operator must act.", "bad"]);
-    expect(rowTexts()[0]?.[3]).toBe("FROZEN");
+    expect(rowTexts()[0]?.[4]).toBe("FROZEN");
   });
 });

@@ -11,7 +11,9 @@ import type { Calls } from "./session.js";
 const PAGE_ROWS = 50;
 /** Two parties make a key together, and a busy machine takes its time. */
 const CREATE_TIMEOUT_MS = 30_000;
-const COLUMNS = ["Address", "Wallet id", "State"];
+const COLUMNS = ["Address", "Wallet id", "Keys", "State"];
+const CODES = 2;
+const STATE_AT = 3;
 
 export class WalletPanel {
   readonly #api: Calls;
@@ -146,13 +148,13 @@ export class WalletPanel {
     const head = document.createElement("th");
     head.scope = "row";
     setText(head, row.user);
-    const texts = [row.address, row.walletId, row.stateText];
+    const texts = [row.address, row.walletId, row.keysText, row.stateText];
     const cells = texts.map((text, index) => {
       const cell = document.createElement("td");
       setData(cell, "label", COLUMNS[index] ?? "");
-      const value = document.createElement(index === 2 ? "span" : "code");
+      const value = document.createElement(index < CODES ? "code" : "span");
       setText(value, text);
-      if (index === 2) {
+      if (index === STATE_AT) {
         setAttribute(value, "class", "badge");
         setData(value, "state", row.state);
       }

@@ -5,6 +5,8 @@ export interface WalletRow {
   readonly walletId: string;
   readonly user: string;
   readonly address: string;
+  /** Venues where it has a key, each with the key's state; "none yet" without one. */
+  readonly keysText: string;
   readonly state: ListedWallet["state"];
   readonly stateText: string;
   /** Why it cannot sign; "" where it may. */
@@ -19,10 +21,11 @@ const STATES: Readonly<Record<ListedWallet["state"], string>> = {
 };
 
 export function walletRows(wallets: readonly ListedWallet[]): WalletRow[] {
-  return wallets.map(({ walletId, userId, address, state }) => ({
+  return wallets.map(({ walletId, userId, address, exchanges, state }) => ({
     walletId,
     user: userId,
     address,
+    keysText: exchanges.map(({ exchange, status }) => `${exchange} ${status}`).join(", ") || "none yet",
     state,
     stateText: STATES[state],
     problem: state === "FROZEN" ? "Frozen: an operator must act" : "",

@@ -120,7 +120,9 @@ export function looked(
         ...{ gasCost: gasCost.toString(), taken: seen.taken?.toString() ?? null },
       };
       if (step.mined !== null && sameMined(step.mined, mined)) return row;
-      return { ...withStep(row, index, { ...step, mined }, nowMs), state: "broadcast", reason: null, reasonText: "" };
+      // Without a reason the text is of a later step, which the chain would not take.
+      const reasonText = row.reason === null ? row.reasonText : "";
+      return { ...withStep(row, index, { ...step, mined }, nowMs), state: "broadcast", reason: null, reasonText };
     }
   }
 }

@@ -145,6 +145,20 @@ describe("a deposit", () => {
     expect(world.chain.deposits()).toEqual([]);
   });
 
+  it("takes no nonce behind one of somebody else's that is not final", async () => {
+    for (const isTaken of [true, false]) {
+      const { world, life } = await begun();
+      world.chain.outside(ACCOUNT);
+      const call = life.transfers.deposit(world.deposit(world.named, AMOUNT));
+      await world.clock.advanceAsync(4_000);
+      expect(world.signed).toEqual([]);
+      // Back to before the other one, which does not come again.
+      if (isTaken) world.chain.reorg(3, true);
+      const row = await answered(world, life, call);
+      expect([row.state, row.steps[0]?.nonce]).toEqual(["broadcast", isTaken ? 0 : 1]);
+    }
+  });
+
   it("that a reorg took away is handed out again, the same bytes, and confirmed once", async () => {
     const { world, life } = await begun();
     await answered(world, life, life.transfers.deposit(world.deposit(world.named, AMOUNT)));

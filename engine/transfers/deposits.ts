@@ -7,8 +7,8 @@
  */
 import type { Chain, TransactionStanding } from "../chain.js";
 import { ServiceError } from "../domain/errors.js";
-import { readHex } from "../custody/digest/bytes.js";
 import type { CallOptions } from "../ports.js";
+import { preparationOf } from "./deposit-preparation.js";
 import {
   canBegin,
   concluded,
@@ -20,14 +20,12 @@ import {
   isDecided,
   isSent,
   looked,
-  planOf,
   prepared,
   signed,
   unsignedIndex,
   VERSIONS_MAX,
   wouldRevert,
 } from "./deposit-steps.js";
-import { approveData } from "./erc20.js";
 import { digestOf, rawOf, unsignedOf } from "./raw-transaction.js";
 import {
   answerOf,
@@ -41,15 +39,12 @@ import {
   readValue,
   withSession,
 } from "./transfer-parts.js";
-import { type DepositRow, depositStep, isEnded, type StepName, type StoredStep } from "./transfer-row.js";
+import { type DepositRow, depositStep, isEnded, type StoredStep } from "./transfer-row.js";
 
 /** Not mined for so long, its price is raised; twice as long for each raise after. */
 const BUMP_MS = 60_000;
 /** A venue that has not credited a final deposit by then is a matter for people; the row says so. */
 const CREDIT_WAIT_MS = 86_400_000;
-/** More than the estimate: state changes between the estimate and the block. */
-const GAS_NUMERATOR = 5n;
-const GAS_DENOMINATOR = 4n;
 const UNANSWERED = { kind: "unknown" } as const;
 
 export class Deposits {
@@ -72,7 +67,8 @@ export class Deposits {
     for (const index of row.steps.keys()) row = await this.#followStep(row, index, chain, options);
     row = await this.#save(row, (one) => concluded(one, this.#now()));
     if (isEnded(row) || row.reason === "NOT_SHOWN") return this.#credit(row, options);
-    if (unsignedIndex(row) < 0 && canBegin(row) && this.#isLaneFree(row)) row = await this.#begin(row, chain, options);
+    const isLaneFree = row.steps.length > 0 || this.blocker(row) === null;
+    if (unsignedIndex(row) < 0 && canBegin(row) && isLaneFree) row = await this.#begin(row, chain, options);
     const index = unsignedIndex(row);
     return index < 0 ? row : this.#signAndSend(row, index, { chain, mode, options });
   }
@@ -149,62 +145,10 @@ export class Deposits {
   }
 
   async #begin(row: DepositRow, chain: Chain, options: CallOptions): Promise<DepositRow> {
-    const { account, token, spender } = row;
-    let { plan } = row;
-    if (plan.length === 0) {
-      const allowance =
-        spender === null
-          ? { value: 0n }
-          : await readValue(this.#parts, () => chain.allowance(token.address, account, spender, options));
-      if (allowance === null) return row;
-      plan = planOf(row, allowance.value);
-    }
-    const name = plan[row.steps.length];
-    if (name === undefined) return row;
-    const { to, data } = callOf(row, name);
-    const call = { from: account, to, value: 0n, data: readHex(data) ?? new Uint8Array() };
-    const estimate = await readValue(this.#parts, () => chain.estimateGas(call, options));
-    if (estimate === null) return row;
-    if (estimate.value.kind === "reverted") {
-      const { reason } = estimate.value;
-      return this.#save(row, (one) => wouldRevert(one, reason, this.#now()));
-    }
-    const price = await readValue(this.#parts, () => chain.gasPrice(options));
-    const nonce = price === null ? null : await this.#freeNonce(row, chain, options);
-    if (price === null || nonce === null) return row;
-    const preparation = {
-      ...{ plan, to, data, nonce },
-      gasLimit: (estimate.value.gas * GAS_NUMERATOR) / GAS_DENOMINATOR,
-      price: price.value,
-    };
-    return this.#save(row, (one) => prepared(one, preparation, this.#now()));
-  }
-
-  /**
-   * Null: not known now, or the one before it was used by somebody else and is not final. Behind one that a reorg takes
-   * away for good nothing would ever be mined.
-   */
-  async #freeNonce(row: DepositRow, chain: Chain, options: CallOptions): Promise<number | null> {
-    const next = await readValue(this.#parts, () => chain.nextNonce(row.account, options));
-    if (next === null) return null;
-    const lowest = this.#lowestNonce(row);
-    if (next.value <= lowest) return lowest;
-    const before = { from: row.account, nonce: next.value - 1, hashes: [] };
-    const standing = await readValue(this.#parts, () => chain.standing(before, options));
-    return standing?.value.kind === "replaced" ? next.value : null;
-  }
-
-  /** After all that is final, and after all that is under way: an endpoint may lag behind both. */
-  #lowestNonce(row: DepositRow): number {
-    let lowest = this.#parts.book.nonceAfter(row.chainId, row.account);
-    for (const other of this.#parts.book.open())
-      if (other.kind === "deposit" && laneOf(other) === laneOf(row))
-        for (const step of other.steps) if (isSent(step)) lowest = Math.max(lowest, step.nonce + 1);
-    return lowest;
-  }
-
-  #isLaneFree(row: DepositRow): boolean {
-    return row.steps.length > 0 || this.blocker(row) === null;
+    const next = await preparationOf(this.#parts, row, chain, options);
+    if (next === null) return row;
+    if (next.kind === "reverted") return this.#save(row, (one) => wouldRevert(one, next.reason, this.#now()));
+    return this.#save(row, (one) => prepared(one, next, this.#now()));
   }
 
   async #signAndSend(
@@ -305,11 +249,4 @@ export class Deposits {
   #now(): number {
     return this.#parts.clock.wallMs();
   }
-}
-
-function callOf(row: DepositRow, name: StepName): { readonly to: string; readonly data: string } {
-  if (name === "deposit") return { to: row.to, data: row.data };
-  const amount = name === "reset" ? 0n : BigInt(row.amount);
-  if (row.spender === null) throw new RangeError("nothing to approve");
-  return { to: row.token.address, data: approveData(row.spender, amount) };
 }

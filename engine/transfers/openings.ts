@@ -11,7 +11,7 @@ import type { CallOptions, Read } from "../ports.js";
 import type { StateWrite } from "../storage/state-store.js";
 import type { DepositRoute, Token, VenueMoney, WithdrawalAsk as RailAsk, WithdrawalTerms } from "../venue-money.js";
 import { isSent, planOf } from "./deposit-steps.js";
-import { approveData } from "./erc20.js";
+import { callOf } from "./deposit-preparation.js";
 import { answerOf, callOptions, laneOf, type TransferParts, withSession } from "./transfer-parts.js";
 import {
   type DepositRow,
@@ -257,10 +257,7 @@ export class Openings {
     const allowance =
       spender === null ? 0n : await this.#read(chain, () => chain.allowance(token.address, account, spender, options));
     const plan = planOf(row, allowance);
-    const [first] = plan;
-    const isDeposit = first === "deposit" || spender === null;
-    const to = isDeposit ? row.to : token.address;
-    const data = isDeposit ? row.data : approveData(spender, first === "reset" ? 0n : BigInt(row.amount));
+    const { to, data } = callOf(row, plan[0] ?? "deposit");
     const call = { from: account, to, value: 0n, data: readHex(data) ?? new Uint8Array() };
     const estimate = await this.#read(chain, () => chain.estimateGas(call, options));
     // Without money for gas some endpoints say so here; a call that reverts is refused when its step begins.

@@ -2,8 +2,8 @@
  * One venue's place in a private key: an account watch, or the reason why there is none. That of a server wallet follows
  * the keys of the wallet: what is shown stays until the account has answered to the next key.
  *
- * Invariant: no change is heard but of the watch that is shown. Bound: NEXT_MS for the next key to answer; then it is
- * shown as it is.
+ * Invariant: no change is heard but of the watch that is shown. Bounds: NEXT_MS for the next key to answer; then it is
+ * shown as it is. One that cannot be opened is tried again after as long.
  */
 import { ServiceError } from "../../engine/domain/errors.js";
 import { isRoutableVenue, type Venue } from "../../engine/domain/venue.js";
@@ -53,6 +53,7 @@ export class AccountPlace {
   #shown: Opened;
   #next: Opened | null = null;
   #nextUntilNs = 0;
+  #unopened: { readonly name: string; readonly untilNs: number } | null = null;
 
   /** Throws MISSING_CREDENTIALS for an invalid block, OVERLOADED when too many accounts are watched. */
   constructor(wish: PlaceWish, host: PlaceHost) {
@@ -85,7 +86,8 @@ export class AccountPlace {
     const name = canonicalJson(block);
     if (name !== (this.#next ?? this.#shown).name) {
       this.#dropNext();
-      if (name !== this.#shown.name) this.#openNext(block);
+      const isUnopened = name === this.#unopened?.name && this.#host.monoNs() < this.#unopened.untilNs;
+      if (name !== this.#shown.name && !isUnopened) this.#openNext(block);
     }
     this.#settle();
   }
@@ -100,9 +102,22 @@ export class AccountPlace {
       this.#next = this.#open(block);
       this.#nextUntilNs = this.#host.monoNs() + NEXT_MS * 1e6;
     } catch (error) {
-      // No room for a second watch now, or the key has ended meanwhile: the next look tries again.
+      // No room for a second watch now, or the key has ended meanwhile: a later look tries again.
       if (!(error instanceof ServiceError)) throw error;
+      if (error.code !== "OVERLOADED")
+        this.#unopened = { name: canonicalJson(block), untilNs: this.#host.monoNs() + NEXT_MS * 1e6 };
+      else if (this.#leaveRefused()) this.#openNext(block);
     }
+  }
+
+  /** Makes room: a watch whose key the venue refuses learns nothing more. False: there is none to give up. */
+  #leaveRefused(): boolean {
+    const { handle } = this.#shown;
+    const coverage = handle?.watch.coverage();
+    if (handle === null || coverage?.state !== "AUTH_REQUIRED") return false;
+    this.#shown = { ...this.#shown, handle: null, fixed: { ...coverage, asOf: null, source: null } };
+    handle.close();
+    return true;
   }
 
   #settle(): void {

@@ -302,7 +302,12 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
 
   /** Publishes what time alone changed: a state that is no longer true is urgent. */
   #lookForDrift(nowNs: number): void {
-    for (const key of this.keys.values()) if (key.drifted(nowNs)) this.#publisher.markDirty(key, true);
+    for (const key of this.keys.values())
+      try {
+        if (key.drifted(nowNs)) this.#publisher.markDirty(key, true);
+      } catch (error) {
+        logFailedLook(this.logger, error);
+      }
   }
 }
 
@@ -311,7 +316,7 @@ function endUnproven(protocol: Protocol, connection: Connection, code: "AUTH_REQ
   connection.end(CLOSE_AUTH_FAILED, code === "KEY_REVOKED" ? code : "AUTH_FAILED");
 }
 
-/** A bug in a topic of one connection does not end the frames of the others. */
+/** A bug in a topic of one connection, or of one key, does not end the frames of the others. */
 function logFailedLook(logger: Logger, error: unknown): void {
   logger.error("stream.look_failed", { errorName: error instanceof Error ? error.name : "unknown" });
 }

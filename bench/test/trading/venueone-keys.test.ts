@@ -109,6 +109,7 @@ describe("a key at venueone", () => {
       reason: "RATE_LIMITED",
       venueText: "HTTP 429",
       retryAfterMs: 2_000,
+      isSpent: false,
     });
     // The room's own pause after a limit is longer.
     await on.clock.advanceAsync(60_000);
@@ -179,6 +180,7 @@ describe("a key at venueone", () => {
       reason: "BUSY",
       venueText: "User has pending agent removal",
       retryAfterMs: 5_000,
+      isSpent: true,
     });
     on.clock.advance(5_000);
     expect(await keys.send(await keys.approval(next.key))).toEqual(done);

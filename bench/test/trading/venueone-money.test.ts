@@ -10,7 +10,7 @@ import type { FaultSpec } from "../../sim/core/server/fault-types.js";
 import { startVenueoneSim, type VenueoneSim } from "../../sim/venueone/sim.js";
 import { startChainWallet, tokenOf } from "../support/trading/chain-wallet.js";
 import { signText, stranger, WALLET, WALLET_KEY } from "../support/trading/wallet-keys.js";
-import { halfDeps, OPTIONS, unwrapRead } from "../support/trading-half.js";
+import { halfDeps, OPTIONS, untilHolds, unwrapRead } from "../support/trading-half.js";
 
 const CHAIN_ID = 42161;
 const BRIDGE = WORLD[CHAIN_ID].bridge as Hex;
@@ -144,6 +144,20 @@ describe("a withdrawal at venueone", () => {
     expect(await standing(on, ours)).toMatchObject({ kind: "pending" });
     await on.blocks(2);
     expect(await paid(on)).toBe("99.25");
+  });
+
+  it("held at the venue's door while its sender gives up arrives late, and is then found", async () => {
+    const on = await scene();
+    const ours = await signed(on);
+    on.sim.faults.add({ kind: "heldRequest", match: "/exchange", count: 1, delayMs: 10_000 });
+    const sending = send(on, ours);
+    await untilHolds("a request at the door", () => on.sim.faults.hits().heldRequest === 1);
+    await on.clock.advanceAsync(OPTIONS.timeoutMs);
+    expect(await sending).toEqual({ kind: "unknown" });
+    expect(await standing(on, ours)).toEqual({ kind: "absent" });
+    await on.clock.advanceAsync(10_000);
+    expect(await standing(on, ours)).toMatchObject({ kind: "pending" });
+    expect(await send(on, ours)).toEqual({ kind: "repeated" });
   });
 
   it("of more than there is, or of a wallet without a deposit, is refused for its balance", async () => {

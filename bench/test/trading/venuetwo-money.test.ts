@@ -14,7 +14,7 @@ import type { VenuetwoSim } from "../../sim/venuetwo/sim.js";
 import { API_KEY, API_SECRET, startTestVenue } from "../../sim/venuetwo/test/support.js";
 import { startChainWallet, tokenOf } from "../support/trading/chain-wallet.js";
 import { signText, wallet, WALLET, WALLET_KEY, WalletKeys } from "../support/trading/wallet-keys.js";
-import { halfDeps, open, OPTIONS, unwrapRead } from "../support/trading-half.js";
+import { halfDeps, open, OPTIONS, untilHolds, unwrapRead } from "../support/trading-half.js";
 
 const ONE = 10n ** 18n;
 const HERE = ["127.0.0.1"];
@@ -261,6 +261,19 @@ describe("a withdrawal at venuetwo", () => {
     await on.payOut();
     expect(await balanceOf(on.world)).toBe(kind === "pending" ? "30" : "0");
     expect(await standing(on, ours)).toMatchObject({ kind: kind === "pending" ? "completed" : "absent" });
+  });
+
+  it("held at the venue's door while its sender gives up arrives late, and is then found", async () => {
+    const on = await scene();
+    const ours = await signed(on, askOf(on));
+    on.venue.faults.add({ kind: "heldRequest", match: "aster/user-withdraw", count: 1, delayMs: 8_000 });
+    const sending = send(on, ours);
+    await untilHolds("a request at the door", () => on.venue.faults.hits().heldRequest === 1);
+    await on.clock.advanceAsync(OPTIONS.timeoutMs);
+    expect(await sending).toEqual({ kind: "unknown" });
+    expect(await standing(on, ours)).toEqual({ kind: "absent" });
+    await on.clock.advanceAsync(8_000);
+    expect(await standing(on, ours)).toMatchObject({ kind: "pending" });
   });
 
   it("that the vault cannot pay has failed, and the money is back", async () => {

@@ -82,9 +82,11 @@ export class CosignerHost {
   approve(walletId: string, mode: Exclude<RefreshMode, 0>): ApprovalReport {
     const row = this.host.rows.byId(walletId)?.row ?? null;
     if (row === null || row.activeEpoch === 0) return { ok: false, status: null };
-    // A state that does not allow it yet may do so within the ten minutes, for a cause that nobody has looked at. An epoch
-    // that is prepared says nothing against it: it is settled with the service before a refresh begins.
-    if (!allowsRefresh({ ...row, stage: "none" }, mode)) return { ok: false, status: row.status };
+    // A state that does not allow it yet may do so within the ten minutes, for a cause that nobody has looked at. So a
+    // wallet that is restored here is unfrozen once this party knows of the freeze. An epoch that is prepared says nothing
+    // against it: it is settled with the service before a refresh begins.
+    const isAllowed = mode === 1 ? row.status === "frozen" : allowsRefresh({ ...row, stage: "none" }, mode);
+    if (!isAllowed) return { ok: false, status: row.status };
     const epoch = row.activeEpoch + 1;
     this.#approvals.open(walletId, mode, epoch);
     return { ok: true, epoch };

@@ -20,6 +20,40 @@ const OUTAGE_MS = 90_000;
 const EPOCH = 7;
 
 describe("a restored share that is owed", () => {
+  it("keeps the former key in use while it is tried, where the rotation began behind its first try", async () => {
+    const party = 0;
+    const clock = new VirtualClock();
+    const rows = createMemoryStore();
+    let isFull = true;
+    const full: StateStore = {
+      ...rows,
+      commit: (batch) => (isFull ? Promise.reject(storeUnavailable("COMMIT_FAILED")) : rows.commit(batch)),
+    };
+    const places = [sealedShares(party)];
+    const setup = { store: rows, places, clock, random: seededRandom(4), scrypt: FAST_SCRYPT };
+    const ring = await loadKeyring({ ...setup, source: KEYS.first });
+    const held = new PartyRows(takingOver(new DurablePartyStore(full), ring, party), clock, {
+      closed() {},
+      healed() {},
+    });
+    const wallet = held.attempt(WALLET_ID);
+    const parts = shareParts(party, { epoch: EPOCH });
+    const record = ring.seal(shareContext(parts), encodeShareRecord(parts));
+    const put = { epoch: EPOCH, tag: TAG, publicKey: parts.publicKey, record };
+    expect(await held.write(wallet, { row: restoredRow(EPOCH, 3n, null), put, owesShare: true })).toBe(false);
+    // Its few small rows go in; the share's do not, for longer than a key is kept for what is on its way.
+    await startRotation({ ...setup, ring }, KEYS.second);
+    const finishing = finishRotation({ store: rows, ring, places, clock });
+    await clock.advanceAsync(OUTAGE_MS);
+    isFull = false;
+    await clock.advanceAsync(2_000);
+    const stored = await new DurablePartyStore(rows).share(WALLET_ID, EPOCH);
+    if (stored === null) throw new Error("no share");
+    expect(openStoredShare(ring, WALLET_ID, party, stored).share).toBe(parts.share);
+    await clock.advanceAsync(OUTAGE_MS);
+    expect(await finishing).toMatchObject({ isDone: true, leftRows: 0, foreignRows: 0 });
+  });
+
   it.each([0, 1] as const)("at party %s opens under the key to which a rotation changed meanwhile", async (party) => {
     const clock = new VirtualClock();
     const rows = createMemoryStore();

@@ -68,6 +68,26 @@ describe("an act that may be on its way", () => {
   });
 });
 
+it("a key that a revocation finds at the venue does not trade for a moment before it ends", async () => {
+  const { world, life } = await begun();
+  world.venue.weather = () => "unheard";
+  expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("REGISTRATION_UNSETTLED");
+  expect(world.venue.live(OWNER.account)).toHaveLength(1);
+  world.venue.weather = () => "fine";
+  const { blocks } = life.registrations;
+  const traded: unknown[] = [];
+  let changes = 0;
+  blocks.listen(OWNER.walletId, () => {
+    changes++;
+    traded.push(...Object.values(blocks.stored(OWNER.walletId)));
+  });
+  expect(await world.outcome(life, life.registrations.revoke(OWNER))).toBe("done");
+  expect(changes).toBeGreaterThan(0);
+  expect(traded).toEqual([]);
+  expect(world.venue.live(OWNER.account)).toEqual([]);
+  await world.judge(life);
+});
+
 describe("a wall clock that is set forward", () => {
   it("ends no key before its time", async () => {
     const { world, life } = await registered();

@@ -23,7 +23,7 @@ import {
   venueAway,
   waitWithin,
 } from "./key-parts.js";
-import { type KeyPlace, rowKey, type StoredAct, type StoredKey } from "./key-row.js";
+import { type KeyPlace, type KeyState, rowKey, type StoredAct, type StoredKey } from "./key-row.js";
 import { BUSY_MS, changeKey, dropKey, isOver, keyOf, SEND_MARGIN_MS, standingOf } from "./key-steps.js";
 
 /** Signing took longer than the act's life, several times: the signer is too slow for the venue. */
@@ -43,7 +43,9 @@ export interface KeyAsk extends KeyOwner {
   readonly requestId: string;
 }
 
+/** `active`: the venue has it. */
 type Settled = "active" | "gone" | "unsettled";
+type Found = Extract<KeyState, "ACTIVE" | "REVOKING">;
 
 export class Approval {
   readonly #parts: KeyParts;
@@ -73,23 +75,24 @@ export class Approval {
     }
   }
 
-  /** What became of an approval that may be at the venue. */
-  async settle(place: KeyPlace, time: Deadline): Promise<Settled> {
+  /** What became of an approval that may be at the venue. `as`: a key that is to end trades for no moment. */
+  async settle(place: KeyPlace, time: Deadline, as: Found = "ACTIVE"): Promise<Settled> {
     const registrar = agentsOf(this.#parts, place);
     const key = this.#underWay(place);
     if (key?.state !== "SENT" || key.act === null) return "gone";
     const lookedAtMs = this.#lifetime.nowMs();
     const standing = await standingOf(this.#parts, registrar, { place, key, time });
-    if (standing === "live") return this.#activated(place, key.serial);
+    if (standing === "live") return this.#found(place, key.serial, as);
     if (standing === "unknown") return "unsettled";
     if (isOver(key.act, lookedAtMs - registrar.listLagMs)) return this.#dropped(place, key.serial);
     const outcome = await this.#sendBytes(registrar, key.act, time);
-    if (outcome.kind === "done") return this.#takenUp(place, registrar, key, time);
+    if (outcome.kind === "done")
+      return as === "REVOKING" ? this.#found(place, key.serial, as) : this.#takenUp(place, registrar, key, time);
     // Refused now, it may have taken effect before: the lists show it. What it may yet do a list does not show.
     const isDecided = outcome.kind === "repeated" || (outcome.kind === "refused" && outcome.isSpent);
     if (!isDecided || !(await waitWithin(this.#parts, time, registrar.listLagMs))) return "unsettled";
     const later = await standingOf(this.#parts, registrar, { place, key, time });
-    if (later === "live") return this.#activated(place, key.serial);
+    if (later === "live") return this.#found(place, key.serial, as);
     return later === "absent" ? this.#dropped(place, key.serial) : "unsettled";
   }
 
@@ -215,14 +218,14 @@ export class Approval {
       if ((await standingOf(this.#parts, registrar, { place, key, time })) === "live") break;
       if (!(await waitWithin(this.#parts, time, Math.min(TAKE_UP_LOOK_MS, lag.leftMs())))) return "unsettled";
     }
-    return this.#activated(place, key.serial);
+    return this.#found(place, key.serial, "ACTIVE");
   }
 
   /** What traded before lives to its end, beside the new one. */
-  async #activated(place: KeyPlace, serial: number): Promise<"active"> {
+  async #found(place: KeyPlace, serial: number, state: Found): Promise<"active"> {
     const commit = this.#parts.book.update(place, (keys) =>
       keys.map((key): StoredKey => {
-        if (key.serial === serial) return { ...key, state: "ACTIVE", act: null };
+        if (key.serial === serial) return { ...key, state, act: null };
         return key.state === "ACTIVE" ? { ...key, state: "RETIRING" } : key;
       }),
     );

@@ -74,6 +74,20 @@ describe("a key that the venue makes", () => {
     expect(kept?.successor()).toMatchObject({ name: "made 3" });
   });
 
+  it("is opened once for its block, however often the block is asked for", async () => {
+    const world = new KeyWorld("long");
+    let opened = 0;
+    const life = await world.live(null, {
+      ...registrar(async () => ({ kind: "done", key: made, secret: Buffer.from("api secret") })),
+      block: ({ name }, secret) => ({ name, apiKey: secret.use(() => ++opened), secret }),
+    });
+    expect(await world.outcome(life, life.registrations.register(OWNER, false))).toBe("done");
+    const { blocks } = life.registrations;
+    const first = blocks.stored(OWNER.walletId);
+    for (let look = 0; look < 10; look++) expect(blocks.stored(OWNER.walletId)).toEqual(first);
+    expect(opened).toBe(1);
+  });
+
   it("is not asked for where no more can be kept", async () => {
     const world = new KeyWorld("long");
     let madeCount = 0;

@@ -14,6 +14,8 @@ export class KeyBlocks {
   readonly #lifetime: LifetimeClock;
   /** Keys whose secret could be opened as they lie in memory: one look is enough. */
   readonly #opened = new WeakSet<StoredKey>();
+  /** Their blocks: one of a key that the venue made has a part of what is sealed, and subscriptions ask every moment. */
+  readonly #blocks = new WeakMap<StoredKey, unknown>();
 
   constructor(parts: KeyParts, lifetime: LifetimeClock) {
     this.#parts = parts;
@@ -40,18 +42,22 @@ export class KeyBlocks {
     return this.stored(walletId);
   }
 
-  /** The same without a look at the secrets. */
+  /** The same without a look at secrets that were seen. */
   stored(walletId: string): VenueBlocks {
     const blocks: Partial<Record<RoutableVenue, unknown>> = {};
     for (const { place, live, registrar } of this.#usable(walletId)) {
-      const secret = new StoredSecret(
-        `${rowKey(place)}/${live.signer}/${live.name}`,
-        () => this.#openNow(place, live),
-        () => this.stored(walletId)[place.venue] ?? null,
-      );
-      blocks[place.venue] = registrar.block(live, secret);
+      if (!this.#blocks.has(live)) this.#blocks.set(live, registrar.block(live, this.#secretOf(place, live)));
+      blocks[place.venue] = this.#blocks.get(live);
     }
     return blocks;
+  }
+
+  #secretOf(place: KeyPlace, live: StoredKey): StoredSecret {
+    return new StoredSecret(
+      `${rowKey(place)}/${live.signer}/${live.name}`,
+      () => this.#openNow(place, live),
+      () => this.stored(place.walletId)[place.venue] ?? null,
+    );
   }
 
   /** `hear`: another key trades for the wallet at a venue, or none does any more. Call the result to end it. */

@@ -98,7 +98,7 @@ export class KeyRegistrations {
         this.#keys(owner).filter((key) => key !== sent),
       );
       if (sent !== undefined) {
-        if ((await this.#approval.settle(owner, time)) === "unsettled") throw unsettled(owner.venue);
+        if ((await this.#approval.settle(owner, time, "REVOKING")) === "unsettled") throw unsettled(owner.venue);
         ended.push(
           ...(await this.#end(
             owner,

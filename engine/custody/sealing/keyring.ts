@@ -58,11 +58,13 @@ export class Keyring implements Sealer {
 
   /**
    * For a record that another thread has sealed with keys of this ring: as it is to be written, under the present key.
-   * It counts as sealed now, so a rotation waits until it is in the store.
+   * It counts as sealed now, so a rotation waits until it is in the store; where it is under the former key, that key is
+   * kept for as long, since the same record may be brought again.
    */
   takeOver(context: SealContext, record: Uint8Array): Uint8Array {
     const rewrapped = this.rewrap(context, record);
     this.#lastSealNs = this.#clock.monoNs();
+    if (rewrapped !== null) this.#lastFormerSealNs = this.#lastSealNs;
     return rewrapped ?? record;
   }
 

@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { StoredSecret, storedSecretIn } from "../../key-registrar.js";
 import type { AccountSession, OpenSession, VenueRoom } from "../../ports.js";
 import { isClosed } from "../test/fake-session.js";
+import { KeptSession } from "./kept-session.js";
 import { createDesk, type DeskHarness } from "./test/desk-harness.js";
 
 const LIMIT = { type: "LIMIT", price: "95000" } as const;
@@ -106,3 +107,29 @@ it("keeps the session that it has where the wallet has no key any more", async (
   await harness.clock.advanceAsync(10_100);
   expect(keys.cancelledBy).toEqual(["first"]);
 });
+
+it("opens none once it is closed, though a call may still ask for it", async () => {
+  const keys = new WalletKeys();
+  const { room } = await roomOf(keys);
+  keys.live.add("first");
+  const opened = room.openSession(keys.block("first"), null);
+  if (!opened.ok) throw new Error(opened.problem);
+  const kept = new KeptSession(room, opened.session, keys.block("first"));
+  kept.close();
+  keys.live.add("second");
+  expect([isClosed(kept.present), keys.sessions.length, openCount(keys)]).toEqual([true, 1, 0]);
+});
+
+/** The room by which a desk with these keys trades. */
+async function roomOf(keys: WalletKeys): Promise<{ readonly room: VenueRoom }> {
+  let room: VenueRoom | null = null;
+  await createDesk({
+    mutateRoom: (one) => {
+      if (one.venue !== "venueone") return one;
+      room = keys.room(one);
+      return room;
+    },
+  });
+  if (room === null) throw new Error("no room");
+  return { room };
+}

@@ -11,6 +11,7 @@ export class KeptSession {
   readonly #room: VenueRoom;
   readonly #open: AccountSession[];
   #credentials: unknown;
+  #isClosed = false;
 
   /** Takes the session over, which was opened with the credentials. Of those it keeps none but a server wallet's. */
   constructor(room: VenueRoom, session: AccountSession, credentials: unknown) {
@@ -19,11 +20,11 @@ export class KeptSession {
     this.#credentials = storedSecretIn(credentials) === null ? null : credentials;
   }
 
-  /** Where the wallet has no key any more, the one with the last. */
+  /** Where the wallet has no key any more, the one with the last; once closed, a closed one. */
   get present(): AccountSession {
     const last = this.#open.at(-1) as AccountSession;
     const block = storedSecretIn(this.#credentials)?.successor() ?? null;
-    if (block === null) return last;
+    if (block === null || this.#isClosed) return last;
     const opened = this.#room.openSession(block, last.payer);
     if (!opened.ok) return last;
     this.#credentials = block;
@@ -32,6 +33,7 @@ export class KeptSession {
   }
 
   close(): void {
+    this.#isClosed = true;
     for (const session of this.#open) session.close();
   }
 }

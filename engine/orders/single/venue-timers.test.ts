@@ -24,20 +24,28 @@ interface Bench {
   readonly account: TimedAccount;
   /** Wall ms of each call that went out; null for an end. */
   readonly sent: (number | null)[];
+  /** Account of the session of each. */
+  readonly calledBy: string[];
 }
 
 function setUp(answer: (callCount: number) => Promise<ScheduleOutcome>): Bench {
   const clock = new VirtualClock();
   const sent: (number | null)[] = [];
+  const calledBy: string[] = [];
   const session = new FakeSession("venueone", "alice");
   const room = roomDouble("venueone", {
     markets: [],
     openSession: () => ({ ok: true, session }),
-    orders: { scheduleCancel: async (_session, atMs) => answer(sent.push(atMs)) },
+    orders: {
+      scheduleCancel: async ({ accountId }, atMs) => {
+        calledBy.push(accountId);
+        return answer(sent.push(atMs));
+      },
+    },
   });
   const timers = new VenueTimers(clock, silentLogger);
   const account = { accountHash: "a", holder: "a", room, session, atVenue: timers.join("a") };
-  return { clock, timers, account, sent };
+  return { clock, timers, account, sent, calledBy };
 }
 
 describe("the venue's own switch", () => {
@@ -91,6 +99,28 @@ describe("the venue's own switch", () => {
     answerFirst(TAKEN);
     await Promise.all([first, second]);
     expect(sent).toEqual([clock.wallMs() + 11_000, clock.wallMs() + 21_000]);
+  });
+
+  it("is called with the session of the moment in which the call goes out, not of that in which it was asked for", async () => {
+    let answerFirst = (_outcome: ScheduleOutcome): void => {};
+    const { account, clock, calledBy, timers } = setUp((callCount) =>
+      callCount === 1 ? new Promise((resolve) => (answerFirst = resolve)) : Promise.resolve(TAKEN),
+    );
+    let present = account.session;
+    const following: TimedAccount = {
+      ...account,
+      get session() {
+        return present;
+      },
+    };
+    const armed = timers.arm(following, monoMs(clock) + 10_000);
+    await new Promise(setImmediate);
+    const ended = timers.end(following);
+    // The key is followed by another while the end waits for its turn.
+    present = new FakeSession("venueone", "bob");
+    answerFirst(TAKEN);
+    await Promise.all([armed, ended]);
+    expect(calledBy).toEqual(["alice", "bob"]);
   });
 
   it("is moved by a heartbeat once a second has passed since the last arm", async () => {

@@ -165,7 +165,7 @@ export class VenueTimers {
 
   /** `isArm`: for the time of this switch; otherwise without it. What is sent is decided when the call goes out. */
   #sync(switched: TimedAccount, isArm: boolean): Promise<VenueCover> {
-    const { accountHash, room, session, atVenue } = switched;
+    const { accountHash, room, atVenue } = switched;
     const { time } = atVenue.account;
     const call = (this.#lastCalls.get(accountHash) ?? Promise.resolve()).then(async (): Promise<VenueCover> => {
       if (isArm) atVenue.waiting = null;
@@ -174,7 +174,8 @@ export class VenueTimers {
       if (endsMs === null && !time.mayFire) return "nothing";
       // By the wall clock as it is now that the call goes out.
       const atMs = endsMs === null ? null : wallMsAt(this.#clock, endsMs);
-      const outcome = await this.#schedule(room, session, atMs);
+      // So is who signs it: a key may have been followed by another meanwhile.
+      const outcome = await this.#schedule(room, switched.session, atMs);
       // A refusal changes nothing of what was set before; without an answer either may be in force.
       if (endsMs !== null && outcome.outcome !== "rejected") {
         time.mayFire = true;

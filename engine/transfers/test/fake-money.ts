@@ -259,7 +259,7 @@ function idOf(read: Read<Move | undefined>): Read<{ readonly venueId: string } |
 }
 
 function refusal(reason: "BALANCE" | "OTHER", venueText: string): MoneyOutcome {
-  return { kind: "refused", reason, venueText, retryAfterMs: null };
+  return { kind: "refused", reason, venueText, retryAfterMs: null, isSpent: false };
 }
 
 function encoded(selector: string, ...words: readonly bigint[]): Uint8Array {

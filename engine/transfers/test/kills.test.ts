@@ -40,6 +40,7 @@ const ACTS = {
   },
 } as const satisfies Record<string, (world: TransferWorld, life: Life) => Promise<unknown>>;
 type Act = keyof typeof ACTS;
+const SENT_ONCE: readonly Act[] = ["withdrawal found in a list", "withdrawal whose reply is lost"];
 
 const EFFECTS: Record<Act, (world: TransferWorld) => number> = {
   "deposit into a vault": (world) => world.chain.deposits().length,
@@ -96,9 +97,12 @@ async function afterDeath(act: Act, death: Death): Promise<void> {
   const amount = BigInt(rows[0]?.amount ?? AMOUNT);
   const intents = [{ kind, amount, outcome: "dead" }];
   expect(judged(world, rows, intents, { deaths: 1, fails: false }), name).toEqual([]);
-  // Before the first commit nobody knows of it.
+  // Before the first commit nobody knows of it. What a venue may act on twice is never sent again: signed and not sent, it
+  // comes to nothing, and its row says so.
   const isBegun = death.at > 1 || death.isAfter;
-  expect([rows.length, EFFECTS[act](world)], name).toEqual(isBegun ? [1, 1] : [0, 0]);
+  const isLeft = SENT_ONCE.includes(act) && rows[0]?.state === "failed" && rows[0].reason === "NEVER_ARRIVED";
+  const effects = isBegun && !isLeft ? 1 : 0;
+  expect([rows.length, EFFECTS[act](world)], name).toEqual([isBegun ? 1 : 0, effects]);
   kills.set(act, (kills.get(act) ?? 0) + 1);
   for (const [state, count] of world.deathStates) states.set(state, (states.get(state) ?? 0) + count);
 }

@@ -51,14 +51,25 @@ export async function runModel(seed: number): Promise<ModelRun> {
           : of.transfers.move(world.internal(amount.toString(), `name-${serial}`));
     intents.push({ kind, amount, outcome: await world.outcome(of, call, 240_000) });
   };
+  /** While requests wait. */
+  const troubles = [
+    () => world.chain.reorg(pick([1, 2]), chance(0.3)),
+    () => world.chain.forgetPool(),
+    () => world.chain.outside(ACCOUNT),
+    () => {
+      world.chain.baseFee = pick([10n, 100n]);
+    },
+  ];
   for (let step = 0; step < STEPS; step++) {
     const chainWeather = pick(["fine", "fine", "lost", "unheard", "lagging"] as const);
     const venueWeather = pick(["fine", "fine", "lost", "unheard", "late", "down"] as const);
     world.chain.weather = () => (chance(0.6) ? "fine" : chainWeather);
     for (const money of monies) money.weather = () => (chance(0.6) ? "fine" : venueWeather);
     world.chain.baseFee = pick([10n, 10n, 12n, 60n]);
-    world.signerError = chance(0.1) ? new ServiceError("SIGNER_UNAVAILABLE") : null;
+    const signerCode = pick(["SIGNER_UNAVAILABLE", "APPROVAL_PENDING", "POLICY_REFUSED"] as const);
+    world.signerError = chance(0.15) ? new ServiceError(signerCode) : null;
     for (const money of monies) money.failsPayouts = chance(0.1);
+    for (const trouble of troubles) if (chance(0.15)) world.clock.setTimer(trouble, Math.floor(random.next() * 20_000));
     await Promise.all(chance(0.4) ? [asked(), asked()] : [asked()]);
     if (chance(0.35)) world.chain.reorg(pick([1, 2]), chance(0.3));
     if (chance(0.15)) world.chain.forgetPool();

@@ -93,7 +93,7 @@ const MUTANTS: readonly Mutant[] = [
       vi.doMock("../act-steps.js", async (original: () => Promise<typeof ActSteps>) => {
         const right = await original();
         const withdrawalSent: typeof right.withdrawalSent = (row, outcome, isFirst, nowMs) => {
-          const heard = { kind: "refused", reason: "OTHER", venueText: "", retryAfterMs: null } as const;
+          const heard = { kind: "refused", reason: "OTHER", venueText: "", retryAfterMs: null, isSpent: true } as const;
           return right.withdrawalSent(row, outcome.kind === "unknown" ? heard : outcome, isFirst, nowMs);
         };
         return { ...right, withdrawalSent };

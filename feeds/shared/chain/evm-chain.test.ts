@@ -268,6 +268,15 @@ describe("a broadcast", () => {
     expect(await settled(chain.broadcast(RAW, OPTIONS))).toEqual({ kind: "unknown" });
   });
 
+  it("is refused by two though the third cannot be reached: nothing was sent to it", async () => {
+    const refusing = says("insufficient funds");
+    const { chain, endpoints, settled } = await startChain({
+      ...{ heads: [100, 100, 100], replies: { 0: refusing, 1: refusing } },
+    });
+    endpoints[2]?.stop();
+    expect(await settled(chain.broadcast(RAW, OPTIONS))).toMatchObject({ kind: "refused" });
+  });
+
   it.each<[string, Reply]>([
     ["cuts the connection", () => CUT],
     ["answers another hash", () => word(1)],

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { TransactionStanding } from "../../../engine/chain.js";
 import { OPTIONS, startChain, type Harness } from "./test/harness.js";
-import { hashOf, SENDER, type ScriptedChain, TOKEN } from "./test/scripted-chain.js";
+import { hashOf, SENDER, ScriptedChain, TOKEN } from "./test/scripted-chain.js";
 import { CUT, HANG } from "./test/scripted-endpoint.js";
 import { toQuantity } from "./rpc-wire.js";
 
@@ -15,6 +15,12 @@ async function standing({ chain, settled }: Harness): Promise<TransactionStandin
   if (!read.ok) throw new Error(read.message);
   return read.value;
 }
+
+/** Of our receipt in block 98. */
+const FIVE_TOPICS = {
+  ...{ address: TOKEN, topics: Array.from({ length: 5 }, () => hashOf("t")), data: "0x", transactionHash: OURS },
+  blockHash: new ScriptedChain(98).blockHash(98),
+};
 
 /** In this block of each. */
 async function minedChain(heads: readonly number[], height: number, hash = OURS): Promise<Harness> {
@@ -141,6 +147,13 @@ describe("a transaction in a block", () => {
     ]);
   });
 
+  it("is not shown where an endpoint's head is below the block", async () => {
+    const harness = await minedChain([100], 98);
+    const endpoint = only(harness.endpoints);
+    endpoint.replies = { ...endpoint.replies, eth_blockNumber: () => toQuantity(97) };
+    expect(await standing(harness)).toEqual({ kind: "open", isKnown: true });
+  });
+
   it.each<[string, Record<string, unknown>]>([
     ["of another transaction", { transactionHash: hashOf("x") }],
     ["of another sender", { from: TOKEN }],
@@ -150,10 +163,7 @@ describe("a transaction in a block", () => {
     ["with a block that is no hash", { blockHash: "0xb" }],
     ["with a log of another block", { blockHash: hashOf("y") }],
     ["without logs", { logs: null }],
-    [
-      "with five topics",
-      { logs: [{ address: TOKEN, topics: Array.from({ length: 5 }, () => hashOf("t")), data: "0x" }] },
-    ],
+    ["with five topics", { logs: [FIVE_TOPICS] }],
   ])("is not read of a receipt %s: the endpoint has failed", async (_name, change) => {
     const harness = await minedChain([100], 98);
     const endpoint = only(harness.endpoints);
@@ -210,6 +220,7 @@ describe("a transaction in no block", () => {
     const { eth_blockNumber: height } = endpoint.replies;
     endpoint.replies = {
       ...endpoint.replies,
+      eth_getTransactionByHash: () => null,
       eth_blockNumber: (...call) => {
         // The machine stood still in between, and the chain did not.
         chain.head = 110;

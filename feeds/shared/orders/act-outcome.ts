@@ -17,7 +17,6 @@ export interface RefusedAct<Reason extends string> {
   readonly reason: Reason;
   readonly venueText: string;
   readonly retryAfterMs: number | null;
-  /** The bytes never act. */
   readonly isSpent: boolean;
 }
 

@@ -94,14 +94,18 @@ describe("an act of withdrawal at venueone", () => {
     ["no answer", { kind: "noResponse", reason: "TIMEOUT" }, { kind: "unknown" }],
     ["nothing sent", { kind: "notSent", reason: "QUEUE_FULL", retryAfterMs: 9 }, { kind: "notSent", retryAfterMs: 9 }],
     ["the same bytes", err("Invalid nonce: duplicate nonce 5"), { kind: "repeated" }],
-    ["too much", err("Insufficient balance for withdrawal."), { kind: "refused", reason: "BALANCE" }],
-    ["no deposit yet", err(`Must deposit before performing actions. User: ${ACCOUNT}`), { reason: "BALANCE" }],
+    ["too much", err("Insufficient balance for withdrawal."), { reason: "BALANCE", isSpent: true }],
+    [
+      "no deposit yet",
+      err(`Must deposit before performing actions. User: ${ACCOUNT}`),
+      { reason: "BALANCE", isSpent: false },
+    ],
     [
       "a signature that it reads otherwise",
       err(`Must deposit before performing actions. User: ${DESTINATION}`),
       { reason: "OTHER" },
     ],
-    ["a unified account", err("Action disabled when unified account is active"), { reason: "OTHER" }],
+    ["a unified account", err("Action disabled when unified account is active"), { reason: "OTHER", isSpent: true }],
     [
       "an empty budget",
       err("Too many cumulative requests sent (2 > 1) for cumulative volume traded $0."),
@@ -112,7 +116,8 @@ describe("an act of withdrawal at venueone", () => {
   });
 
   it("that the venue finds ahead of its clock has the clock measured; one behind raises the next nonce", async () => {
-    const { on } = await send(err("Invalid nonce: nonce too high 9 > 1"));
+    const { on, outcome } = await send(err("Invalid nonce: nonce too high 9 > 1"));
+    expect(outcome).toMatchObject({ kind: "refused", reason: "OTHER", isSpent: false });
     expect(on.harness.clockErrorCount).toBe(1);
     const seen = on.clock.wallMs() + 5_000;
     const low = await send(err(`Invalid nonce: nonce too low 1 < ${seen}`));

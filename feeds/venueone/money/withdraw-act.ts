@@ -1,6 +1,6 @@
 /** A withdrawal at venueone (sheet sections 5.2 and 10.2): the action, and what the venue's refusals of it mean. Pure. */
 import type { MoneyOutcome, WithdrawalAsk } from "../../../engine/venue-money.js";
-import { REPEATED_ACT, refusedAct } from "../../shared/orders/act-outcome.js";
+import { REPEATED_ACT, refusedAct, spentAct } from "../../shared/orders/act-outcome.js";
 import { tokenText } from "../../shared/room/money-text.js";
 import { isFields, parseJsonExact } from "../../shared/room/wire-fields.js";
 import { isAddress } from "../../shared/sign/eip712.js";
@@ -65,19 +65,21 @@ export function readRequest(text: string): WithdrawRequest | null {
   return { account, action: { type, signatureChainId, hyperliquidChain, destination, amount, time } };
 }
 
-/** `{"status":"err"}`: the venue refuses before it executes, and what it refused for itself has used up its nonce. */
+/** `{"status":"err"}`: as of approvals (agent-act.ts), what the venue refuses for the act itself has used up its nonce. */
 export function outcomeOfRefusal({ account }: WithdrawRequest, text: string): MoneyOutcome {
+  const nonce = nonceProblem(text)?.kind;
   // Every nonce of the window is remembered, and this is said before any other word: these very bytes came before.
-  if (nonceProblem(text)?.kind === "duplicate") return REPEATED_ACT;
+  if (nonce === "duplicate") return REPEATED_ACT;
+  if (nonce === "tooHigh") return refusedAct("OTHER", text);
   switch (classifyText(text).code) {
     case "insufficientBalance":
-      return refusedAct("BALANCE", text);
+      return spentAct("BALANCE", text);
     case "noAccount":
       // A signature that the venue reads otherwise recovers to a stranger, whom the text then names.
-      return refusedAct(text.toLowerCase().includes(`user: ${account}`) ? "BALANCE" : "OTHER", text);
+      return text.toLowerCase().includes(`user: ${account}`) ? refusedAct("BALANCE", text) : spentAct("OTHER", text);
     case "addressBudget":
       return refusedAct("RATE_LIMITED", text, OVER_BUDGET_INTERVAL_MS);
     default:
-      return refusedAct("OTHER", text);
+      return spentAct("OTHER", text);
   }
 }

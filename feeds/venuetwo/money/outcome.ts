@@ -1,4 +1,7 @@
-/** What venuetwo's answers to a withdrawal or a transfer mean. Pure. */
+/**
+ * What venuetwo's answers to a withdrawal or a transfer mean. Pure. No refusal here is known to use up what it refuses: a
+ * copy that was sent before may still act.
+ */
 import type { MoneyOutcome } from "../../../engine/venue-money.js";
 import { type HttpResponse, isRateLimitStatus } from "../../shared/net/call-results.js";
 import {

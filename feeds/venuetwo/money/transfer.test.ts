@@ -14,7 +14,7 @@ const ASK: InternalTransferAsk = {
 };
 const ok = (body: unknown) => ({ status: 200, body });
 const error = (code: number, msg: string) => ({ status: 400, body: { code, msg } });
-const refused = (reason: string) => ({ kind: "refused", reason });
+const refused = (reason: string) => ({ kind: "refused", reason, isSpent: false });
 const LOST: HttpResult = { kind: "noResponse", reason: "TIMEOUT" };
 
 function scene(answer?: Answer, of = "/asset/wallet/transfer") {

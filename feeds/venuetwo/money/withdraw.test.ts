@@ -177,7 +177,7 @@ describe("an act of withdrawal", () => {
 });
 
 const error = (code: number, msg: string) => ({ status: 400, body: { code, msg } });
-const refused = (reason: string) => ({ kind: "refused", reason });
+const refused = (reason: string) => ({ kind: "refused", reason, isSpent: false });
 const TIMED_OUT: HttpResult = { kind: "noResponse", reason: "TIMEOUT" };
 const UNSENT: HttpResult = { kind: "notSent", reason: "BREAKER_OPEN", retryAfterMs: 5 };
 

@@ -135,6 +135,30 @@ describe("positions of a wallet", () => {
     expect(sizes(client, sub)).toHaveLength(1);
   });
 
+  it("try a key that cannot be opened every five seconds, and go over once it can", async () => {
+    trade(bob, "one");
+    bob.hold("BTC", 10);
+    const client = stream.connect();
+    const sub = await subscribe(client, "positions", ["venuetwo"]);
+    const { room } = stream.accounts.two;
+    const open = room.openSession.bind(room);
+    let tries = 0;
+    let isOpenable = false;
+    Object.assign(room, {
+      openSession: (...call: Parameters<typeof open>) => {
+        tries++;
+        return isOpenable ? open(...call) : { ok: false, problem: "cannot be opened" };
+      },
+    });
+    trade(bob, "two");
+    await stream.advanceAsync(19_000);
+    expect(tries).toBe(4);
+    isOpenable = true;
+    bob.secrets.delete("one");
+    await stream.advanceAsync(10_000);
+    expect([tries, states(client, sub, "venuetwo").at(-1)]).toEqual([5, "SNAPSHOT"]);
+  });
+
   it("end all of their sessions, whichever keys came while they were open", async () => {
     trade(alice, "one");
     trade(bob, "one");
@@ -149,6 +173,37 @@ describe("positions of a wallet", () => {
     await stream.advanceAsync(100);
     expect([sessionsOpen(), hear.size, stream.portfolio.counts().accounts]).toEqual([[0, 0], 0, 0]);
   });
+});
+
+describe("where there is no room for another account", () => {
+  /** Accounts of others, as many as there is room for. */
+  function fill(): void {
+    for (let at = 0; ; at++) {
+      const walletAddress = `0x${at.toString(16).padStart(40, "0")}`;
+      const opened = stream.portfolio.open("venueone", { kind: "address", walletAddress }, false, () => {}, null, null);
+      if (!opened.ok) return;
+    }
+  }
+
+  it.each(["positions", "orders"] as const)(
+    "%s go over to the key that followed one that was revoked",
+    async (topic) => {
+      trade(bob, "one");
+      bob.hold("BTC", 10);
+      bob.rest("BTC", 5);
+      const client = stream.connect();
+      const sub = await subscribe(client, topic, ["venuetwo"]);
+      fill();
+      const { accounts } = stream.portfolio.counts();
+      trade(bob, "two");
+      bob.secrets.delete("one");
+      await stream.advanceAsync(20_000);
+      expect(states(client, sub, "venuetwo").at(-1)).toBe("SNAPSHOT");
+      expect(client.folds.get(sub)?.rows.size).toBe(1);
+      expect(stream.portfolio.counts().accounts).toBe(accounts);
+      expect(sessionsOpen()[1]).toBe(1);
+    },
+  );
 });
 
 describe("orders of a wallet", () => {
@@ -190,6 +245,27 @@ describe("orders of a wallet", () => {
     await stream.advanceAsync(100);
     expect(back.frames.find(({ id }) => id === "r")).toMatchObject({ type: "resumed", subs: [{ sub }] });
   });
+});
+
+it("keys of a wallet that cannot be told leave the frames of all others as they are", async () => {
+  trade(bob, "one");
+  const client = stream.connect();
+  await subscribe(client, "positions", ["venuetwo"]);
+  const other = stream.connect();
+  other.op({ op: "subscribe", id: "t", topic: "ticker", symbols: ["BTC"], exchanges: ["venueone"], intervalMs: 1_000 });
+  await stream.advanceAsync(2_000);
+  const told = () => other.frames.filter(({ type }) => type === "update").length;
+  const before = told();
+  blocks = new Proxy(blocks, {
+    get: () => {
+      throw new TypeError("a bug");
+    },
+  });
+  for (let second = 1; second <= 4; second++) {
+    stream.tick(stream.markets.btcOne, `10${second}`);
+    await stream.advanceAsync(1_000);
+  }
+  expect(told() - before).toBeGreaterThanOrEqual(3);
 });
 
 it("a block that the caller gave stays, whatever keys the wallet has", async () => {

@@ -135,6 +135,21 @@ describe("an approval", () => {
     expect(await both.told(both.service.refresh(made.id, 1))).toBe(2);
   });
 
+  it("of an unfreeze is none at a restored co-signer, so that no freeze that it hears of later is lifted by it", async () => {
+    const both = new CustodyBench({}, [
+      storedAs(made.rows[0], { status: "frozen", frozenAtMs: 1 }),
+      storedAs(made.rows[1], { status: "restored" }),
+    ]);
+    await both.start(1);
+    const report = both.cosigner.approve(made.id, 1);
+    await both.start(0);
+    await both.meet();
+    expect(both.rows.map((rows) => storedRow(rows)?.status)).toEqual(["frozen", "frozen"]);
+    expect(await both.told(both.service.refresh(made.id, 1))).toBe("WALLET_FROZEN");
+    expect(both.rows.map((rows) => storedRow(rows)?.status)).toEqual(["frozen", "frozen"]);
+    expect(report).toEqual({ ok: false, status: "restored" });
+  });
+
   it.each([
     ["active", 1, false],
     ["active", 2, true],
@@ -142,7 +157,7 @@ describe("an approval", () => {
     ["refreshDue", 2, true],
     ["frozen", 1, true],
     ["frozen", 2, false],
-    ["restored", 1, true],
+    ["restored", 1, false],
     ["restored", 2, true],
   ] as const)(
     "at a co-signer whose wallet is %s, of a refresh of mode %s, is given: %s",

@@ -45,7 +45,7 @@ describe("a refresh leaves the amounts of the day as they are", () => {
     both.link.fate = (message, name) => (name === falsified ? [flipped(message, message.body.byteLength - 1)] : "pass");
     expect(await both.sign(made.id)).toBe("WALLET_FROZEN");
     both.link.fate = () => "pass";
-    expect(both.cosigner.approve(made.id, 1)).toEqual({ epoch: 2 });
+    expect(both.cosigner.approve(made.id, 1)).toEqual({ ok: true, epoch: 2 });
     expect(await both.told(both.service.refresh(made.id, 1))).toBe(2);
     expect(isSpent(both)).toBe(false);
     expect(await both.sign(made.id)).toMatchObject(SIGNED);
@@ -135,7 +135,7 @@ describe("a refresh counts the amounts of the day as spent", () => {
     both.link.fate = () => "pass";
     await putBack(both, old);
     expect(storedRow(both.rows[1])?.status).toBe("frozen");
-    expect(both.cosigner.approve(made.id, 1)).toEqual({ epoch: 2 });
+    expect(both.cosigner.approve(made.id, 1)).toEqual({ ok: true, epoch: 2 });
     expect(await both.told(both.service.refresh(made.id, 1))).toBe(2);
     expect(isSpent(both)).toBe(true);
   });

@@ -190,7 +190,7 @@ export class ForkWorld {
     return {
       request: async ({ body }: HttpRequest): Promise<HttpResult> => {
         const { id, method, params } = JSON.parse(body ?? "") as { id: number; method: string; params: unknown[] };
-        await null;
+        await Promise.resolve();
         if (!this.#isCalm && this.#below(12) === 0) this.step();
         if (!this.#isCalm && this.#below(25) === 0) return { kind: "noResponse", reason: "TIMEOUT" };
         const text = JSON.stringify({ jsonrpc: "2.0", id, result: answer(method, params) });

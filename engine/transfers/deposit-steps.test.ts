@@ -1,0 +1,158 @@
+/** The pure steps of a deposit, where the runs of anything found something, and where they cannot be sure to look. */
+import { describe, expect, it } from "vitest";
+import type { TransactionStanding } from "../chain.js";
+import {
+  canBegin,
+  concluded,
+  dearer,
+  handedOut,
+  holdsLane,
+  looked,
+  planOf,
+  prepared,
+  signed,
+  unsignedIndex,
+  VERSIONS_MAX,
+  wouldRevert,
+} from "./deposit-steps.js";
+import type { DepositRow } from "./transfer-row.js";
+
+const PRICE = { maxFeePerGas: 21n, maxPriorityFeePerGas: 1n };
+const ADDRESS = `0x${"11".repeat(20)}`;
+const SIGNATURE = `0x${"00".repeat(64)}1b`;
+const REFUSED = { kind: "refused", reason: "insufficient funds" } as const;
+
+const CREATED: DepositRow = {
+  ...{ transferId: "t", ownerId: null, walletId: "w", account: ADDRESS, venue: "venuetwo", requestId: "r" },
+  ...{ createdAtMs: 0, updatedAtMs: 0, state: "created", reason: null, reasonText: "", venueId: null },
+  ...{ kind: "deposit", chainId: 56, network: "56", amount: "7", broker: null, spender: ADDRESS },
+  token: { symbol: "USDC", address: ADDRESS, decimals: 6, resetsAllowance: true },
+  ...{ to: ADDRESS, data: "0x", plan: [], steps: [], revertsSinceMs: null, isCreditAwaited: false },
+};
+
+function hashOf(nonce: number, version: number): string {
+  return `0x${`${nonce}${version}`.padStart(64, "0")}`;
+}
+
+function begun(row: DepositRow): DepositRow {
+  const nonce = row.steps.length;
+  const call = { plan: ["approve", "deposit"], to: ADDRESS, data: "0x", nonce } as const;
+  return prepared(row, { ...call, gasLimit: 50n, price: PRICE }, 1);
+}
+
+function sent(row: DepositRow, index: number): DepositRow {
+  const version = row.steps[index]?.versions.length ?? 0;
+  const next = signed(row, index, { signature: SIGNATURE, hash: hashOf(index, version) }, 2);
+  return handedOut(next, { index, isFirst: true }, { kind: "taken" }, 3);
+}
+
+function standing(index: number, change: Partial<Extract<TransactionStanding, { kind: "mined" }>> = {}) {
+  const base = {
+    kind: "mined",
+    hash: hashOf(index, 1),
+    blockNumber: 1,
+    blockHash: hashOf(9, 9),
+    confirmations: 1,
+  } as const;
+  return { ...base, isFinal: false, succeeded: true, gasCost: 5n, logs: [], ...change };
+}
+
+function mined(row: DepositRow, index: number, change: Parameters<typeof standing>[1] = {}): DepositRow {
+  return looked(row, index, { standing: standing(index, change), taken: index === 1 ? 7n : null }, 4);
+}
+
+describe("the steps of a deposit", () => {
+  it("set an allowance to zero only where the token wants it and there is one", () => {
+    expect(planOf(CREATED, 0n)).toEqual(["approve", "deposit"]);
+    expect(planOf(CREATED, 6n)).toEqual(["reset", "approve", "deposit"]);
+    expect(planOf({ ...CREATED, token: { ...CREATED.token, resetsAllowance: false } }, 6n)).toEqual([
+      "approve",
+      "deposit",
+    ]);
+    expect(planOf(CREATED, 7n)).toEqual(["deposit"]);
+    expect(planOf({ ...CREATED, spender: null }, 0n)).toEqual(["deposit"]);
+  });
+
+  it("never sign a price that was to be raised when the step was mined after all", () => {
+    const approved = mined(dearer(sent(begun(CREATED), 0), 0, PRICE, 3), 0);
+    expect(unsignedIndex(approved)).toBe(-1);
+    expect(unsignedIndex(begun(approved))).toBe(1);
+  });
+
+  it("begin one after another, and not behind one that a reorg took away", () => {
+    const first = sent(begun(CREATED), 0);
+    expect([canBegin(first), canBegin(mined(first, 0)), canBegin(mined(first, 0, { succeeded: false }))]).toEqual([
+      ...[false, true, false],
+    ]);
+    const second = begun(mined(first, 0));
+    const gone = looked(second, 0, { standing: { kind: "open", isKnown: false }, taken: null }, 5);
+    expect([unsignedIndex(second), unsignedIndex(gone)]).toEqual([1, -1]);
+    expect(gone.steps[0]).toMatchObject({ mined: null, versions: [{ isTaken: false }] });
+  });
+
+  it("raise a price by an eighth, or to what the chain asks", () => {
+    const first = sent(begun(CREATED), 0);
+    const [raised, asked] = [PRICE, { maxFeePerGas: 99n, maxPriorityFeePerGas: 9n }].map(
+      (price) => dearer(first, 0, price, 3).steps[0]?.versions[1],
+    );
+    expect(raised).toMatchObject({ maxFeePerGas: "24", maxPriorityFeePerGas: "2", signature: null });
+    expect(asked).toMatchObject({ maxFeePerGas: "99", maxPriorityFeePerGas: "9" });
+    expect(VERSIONS_MAX).toBeGreaterThan(1);
+  });
+
+  it("end once all that was sent is decided, so what it cost is what the chain has", () => {
+    const both = sent(begun(mined(sent(begun(CREATED), 0), 0)), 1);
+    const done = mined(both, 1, { isFinal: true, confirmations: 4 });
+    expect(concluded(done, 5)).toBe(done);
+    expect(concluded(mined(done, 0, { isFinal: true, confirmations: 5 }), 5)).toMatchObject({
+      ...{ state: "confirmed", isCreditAwaited: true },
+    });
+  });
+
+  it("fail with the reason of the first that broke, and only when none can land any more", () => {
+    const both = sent(begun(mined(sent(begun(CREATED), 0), 0)), 1);
+    const replaced = looked(both, 0, { standing: { kind: "replaced" }, taken: null }, 5);
+    expect(concluded(replaced, 5)).toBe(replaced);
+    const reverted = mined(replaced, 1, { isFinal: true, succeeded: false });
+    expect(concluded(reverted, 5)).toMatchObject({ state: "failed", reason: "NONCE_USED" });
+    const landed = mined(replaced, 1, { isFinal: true });
+    expect(concluded(landed, 5)).toMatchObject({ state: "confirmed" });
+    const undone = mined(sent(begun(CREATED), 0), 0, { isFinal: true, succeeded: false });
+    expect(concluded(undone, 5)).toMatchObject({ state: "failed", reason: "REVERTED" });
+  });
+
+  it("take a refusal for the end only of what was never sent before, and once the rest is decided", () => {
+    const first = signed(begun(CREATED), 0, { signature: SIGNATURE, hash: hashOf(0, 1) }, 2);
+    const end = { state: "failed", reason: "BROADCAST_REFUSED", reasonText: "insufficient funds" };
+    expect(handedOut(first, { index: 0, isFirst: true }, REFUSED, 3)).toMatchObject(end);
+    expect(handedOut(first, { index: 0, isFirst: false }, REFUSED, 3)).toMatchObject({ ...end, state: "unknown" });
+    const approved = mined(sent(begun(CREATED), 0), 0);
+    const second = signed(begun(approved), 1, { signature: SIGNATURE, hash: hashOf(1, 1) }, 2);
+    const refused = handedOut(second, { index: 1, isFirst: true }, REFUSED, 3);
+    expect(refused).toMatchObject({ state: "broadcast", steps: [{}, { isRefused: true }] });
+    expect(concluded(mined(refused, 0, { isFinal: true, confirmations: 4 }), 5)).toMatchObject(end);
+  });
+
+  it("believe that a later step would revert only two minutes after the one before is final", () => {
+    expect(wouldRevert(CREATED, "no", 1)).toMatchObject({ state: "failed", reason: "WOULD_REVERT", reasonText: "no" });
+    const approved = mined(sent(begun(CREATED), 0), 0);
+    const since = wouldRevert(approved, "no", 1_000);
+    expect(since).toMatchObject({ state: "broadcast", revertsSinceMs: 1_000 });
+    expect(wouldRevert(since, "no", 900_000)).toBe(since);
+    const final = mined(since, 0, { isFinal: true, confirmations: 4 });
+    expect(wouldRevert(final, "no", 120_999)).toBe(final);
+    expect(wouldRevert(final, "no", 121_000)).toMatchObject({ state: "failed" });
+  });
+
+  it("hold the lane from the first nonce until the deposit is mined", () => {
+    const approved = mined(sent(begun(CREATED), 0), 0);
+    const deposited = sent(begun(approved), 1);
+    const rows = [CREATED, begun(CREATED), approved, deposited, mined(deposited, 1)];
+    expect(rows.map(holdsLane)).toEqual([false, true, true, true, false]);
+  });
+
+  it("do not know a mined transaction that is none of the row's", () => {
+    const first = sent(begun(CREATED), 0);
+    expect(mined(first, 0, { hash: hashOf(8, 8) })).toBe(first);
+  });
+});
