@@ -62,6 +62,26 @@ describe("a deposit", () => {
     expect(world.chain.deposits().map(({ amount }) => amount)).toEqual([AMOUNT]);
   });
 
+  it("of a token whose contract counts otherwise than the configuration is refused, and nothing is signed", async () => {
+    const { world, life } = await begun();
+    world.chain.decimals = 18;
+    const error = await refusal(world, life, life.transfers.deposit(world.deposit(world.listed, AMOUNT)));
+    expect([error.code, error.context["reason"]]).toEqual(["FAILED_TO_DEPOSIT", "TOKEN_DECIMALS"]);
+    expect([await world.rows(life), world.signed]).toEqual([[], []]);
+  });
+
+  it("that is only checked says what it would take, and leaves no row", async () => {
+    const { world, life } = await begun();
+    const ask = world.deposit(world.listed, AMOUNT);
+    const check = await answered(world, life, life.transfers.checkDeposit(ask));
+    expect(check).toMatchObject({ minimum: MINIMUM, available: START.token, gas: { plan: ["approve", "deposit"] } });
+    expect(check.gas.needed > 0n && check.gas.available === START.native).toBe(true);
+    const tooMuch = { ...ask, amount: START.token + 1n };
+    const error = await refusal(world, life, life.transfers.checkDeposit(tooMuch));
+    expect(error.code).toBe("INSUFFICIENT_BALANCE");
+    expect([await world.rows(life), world.signed]).toEqual([[], []]);
+  });
+
   it("below the minimum is refused with the minimum, and leaves no row", async () => {
     const { world, life } = await begun();
     const error = await refusal(world, life, life.transfers.deposit(world.deposit(world.listed, MINIMUM - 1n)));

@@ -48,6 +48,16 @@ describe("a withdrawal", () => {
     expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed", paid });
   });
 
+  it("that is only checked says the venue's terms, and leaves no row", async () => {
+    const { world, life } = await begun();
+    const ask = world.withdrawal(world.named, AMOUNT);
+    const { terms } = await answered(world, life, life.transfers.checkWithdrawal(ask));
+    expect(terms).toMatchObject({ fee: FEE, feeIsInside: true });
+    const tooMuch = { ...ask, amount: terms.available + 1n };
+    const error = await refusal(world, life, life.transfers.checkWithdrawal(tooMuch));
+    expect([error.code, await world.rows(life), world.signed]).toEqual(["INSUFFICIENT_BALANCE", [], []]);
+  });
+
   it("to another receiver is refused where the venue allows the wallet alone", async () => {
     const { world, life } = await begun();
     const ask = { ...world.withdrawal(world.listed, AMOUNT), receiver: OTHER };

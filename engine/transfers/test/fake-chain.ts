@@ -70,6 +70,8 @@ export class FakeChain {
   weather: () => ChainWeather = () => "fine";
   /** Of a call that hands a transaction out. */
   sendWeather: () => ChainWeather = () => this.weather();
+  /** Of every token, as its contract says. */
+  decimals = 6;
   baseFee = 10n;
   /** Reads never end. */
   isMute = false;
@@ -160,7 +162,7 @@ export class FakeChain {
       tokenBalance: (token, address) => read(({ tokens }) => tokens.get(`${token}/${address}`) ?? 0n),
       allowance: (token, owner, spender) =>
         read(({ allowances }) => allowances.get(`${token}/${owner}/${spender}`) ?? 0n),
-      tokenDecimals: () => read(() => 6),
+      tokenDecimals: () => read(() => this.decimals),
       nextNonce: (address) => read((state) => this.#nextNonce(state, address)),
       gasPrice: () => read(() => ({ maxFeePerGas: this.baseFee * 2n + TIP, maxPriorityFeePerGas: TIP })),
       estimateGas: (call) => read((state) => estimate(state, call.from, call.to, hex(call.data))),
