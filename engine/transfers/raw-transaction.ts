@@ -1,10 +1,12 @@
 /** Transactions of a step: what is signed, and the bytes that a chain takes, both from the fields of the row alone. */
-import { addressToBytes, concat, keccak256, readHex, toHex, uintOfBytes } from "../custody/digest/bytes.js";
-import { rlpEncode, type RlpItem, rlpInteger } from "../custody/digest/rlp.js";
+import { readHex, toHex } from "../custody/digest/bytes.js";
+import { transactionDigest } from "../custody/digest/transaction.js";
+import { signedTransaction } from "../custody/provider/signed-transaction.js";
+import { transactionToSign } from "../custody/provider/signing-intent.js";
 import type { UnsignedTransaction } from "../custody/provider/wallet-provider.js";
 import type { StoredStep, StoredVersion } from "./transfer-row.js";
 
-export interface RawTransaction {
+interface SignedBytes {
   readonly bytes: Uint8Array;
   /** `0x` and 64 hex digits. */
   readonly hash: string;
@@ -12,12 +14,6 @@ export interface RawTransaction {
 
 type StepFields = Pick<StoredStep, "to" | "data" | "nonce" | "gasLimit">;
 type Price = Pick<StoredVersion, "maxFeePerGas" | "maxPriorityFeePerGas">;
-
-const TYPE_1559 = 0x02;
-const WORD_BYTES = 32;
-const SIGNATURE_BYTES = 65;
-/** v of the first of the two points. */
-const V_OFFSET = 27;
 
 export function unsignedOf(chainId: number, step: StepFields, price: Price): UnsignedTransaction {
   return {
@@ -35,34 +31,20 @@ export function unsignedOf(chainId: number, step: StepFields, price: Price): Uns
 
 /** `0x` and 64 hex digits: what the wallet signs. */
 export function digestOf(chainId: number, step: StepFields, price: Price): string {
-  return toHex(keccak256(concat([Uint8Array.of(TYPE_1559), rlpEncode(fieldsOf(chainId, step, price))])));
+  return toHex(transactionDigest(transactionToSign(unsignedOf(chainId, step, price))));
 }
 
 /** Null: the signature is none of 65 bytes with v 27 or 28. */
-export function rawOf(chainId: number, step: StepFields, price: Price, signature: string): RawTransaction | null {
-  const bytes = readHex(signature);
-  if (bytes?.length !== SIGNATURE_BYTES) return null;
-  const parity = (bytes[SIGNATURE_BYTES - 1] ?? 0) - V_OFFSET;
-  if (parity !== 0 && parity !== 1) return null;
-  const r = uintOfBytes(bytes.subarray(0, WORD_BYTES));
-  const s = uintOfBytes(bytes.subarray(WORD_BYTES, 2 * WORD_BYTES));
-  const fields = [...fieldsOf(chainId, step, price), rlpInteger(BigInt(parity)), rlpInteger(r), rlpInteger(s)];
-  const raw = concat([Uint8Array.of(TYPE_1559), rlpEncode(fields)]);
-  return { bytes: raw, hash: toHex(keccak256(raw)) };
-}
-
-function fieldsOf(chainId: number, step: StepFields, price: Price): RlpItem[] {
-  return [
-    rlpInteger(BigInt(chainId)),
-    rlpInteger(BigInt(step.nonce)),
-    rlpInteger(BigInt(price.maxPriorityFeePerGas)),
-    rlpInteger(BigInt(price.maxFeePerGas)),
-    rlpInteger(BigInt(step.gasLimit)),
-    addressToBytes(step.to),
-    rlpInteger(0n),
-    dataOf(step.data),
-    [],
-  ];
+export function rawOf(chainId: number, step: StepFields, price: Price, signature: string): SignedBytes | null {
+  const unsigned = unsignedOf(chainId, step, price);
+  const digest = digestOf(chainId, step, price);
+  try {
+    const { raw, hash } = signedTransaction(unsigned, { signature, digest });
+    return { bytes: raw, hash };
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
 }
 
 function dataOf(hex: string): Uint8Array {
