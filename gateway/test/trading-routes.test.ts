@@ -12,6 +12,7 @@ import { OWN_KEY_HEADERS } from "../accounts/own-key.js";
 import type { Reply, RequestOptions } from "./client.js";
 import { closeLeg, createFakeDesk, FRESH_SCRIPT, orderFacts } from "./fake-desk.js";
 import { tradingWith } from "./fake-trading.js";
+import { createFakeMoneyDesk } from "./fake-money-desk.js";
 import { type Harness, startHarness } from "./harness.js";
 import { TestWallets } from "./test-wallets.js";
 
@@ -30,6 +31,7 @@ beforeAll(async () => {
   harness = await startHarness({
     wallets: { provider: new TestWallets(), appendAct: async () => {} },
     registrars: new Map(),
+    money: createFakeMoneyDesk(),
     // Let in, and no operator for all that.
     server: { allowedHosts: ["unwind.example"], allowedOrigins: ["https://elsewhere.example"] },
     trading: tradingWith(desk, [
