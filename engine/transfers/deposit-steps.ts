@@ -178,7 +178,10 @@ export function unsignedIndex(row: DepositRow): number {
   // A price that was to be raised when the step was mined after all is never signed.
   const index = row.steps.findIndex((step) => step.mined === null && !isDecided(step) && !isNewestSigned(step));
   if (index < 0 || isEnded(row)) return -1;
-  return row.steps.slice(0, index).every(({ mined }) => mined?.succeeded === true) ? index : -1;
+  const before = row.steps.slice(0, index);
+  // What was sent holds its nonce, and with it the lane, whatever became of the steps before it.
+  const isSentBefore = row.steps[index] !== undefined && isSent(row.steps[index]);
+  return before.every((step) => step.mined?.succeeded === true || (isSentBefore && isDecided(step))) ? index : -1;
 }
 
 /** Something of it was signed, so it may have been sent. */

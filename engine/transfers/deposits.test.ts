@@ -189,6 +189,23 @@ describe("a deposit", () => {
     expect(await deposits(world, life)).toMatchObject([{ state: "confirmed" }]);
   });
 
+  it("whose approval lost its nonce to another while its deposit waited for cheaper gas ends, and makes way", async () => {
+    const { world, life } = await begun();
+    const unlisten = life.transfers.listen((row) => {
+      if (row.kind !== "deposit" || row.steps[1]?.versions[0]?.isTaken !== true) return;
+      unlisten();
+      world.chain.baseFee = 100n;
+      world.chain.reorg(2, true);
+      world.chain.outside(ACCOUNT);
+    });
+    await answered(world, life, life.transfers.deposit(world.deposit(world.listed, AMOUNT)));
+    await world.untilQuiet(life);
+    expect(await deposits(world, life)).toMatchObject([{ state: "failed", reason: "NONCE_USED" }]);
+    await answered(world, life, life.transfers.deposit(world.deposit(world.listed, AMOUNT + 1n)));
+    await world.untilQuiet(life);
+    expect(world.chain.deposits().map(({ amount }) => amount)).toEqual([AMOUNT + 1n]);
+  });
+
   it("that the chain would undo is refused, and nothing is signed", async () => {
     const { world, life } = await begun();
     // Between the check and the step the money goes elsewhere.

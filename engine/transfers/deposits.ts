@@ -137,9 +137,9 @@ export class Deposits {
     return this.#save(row, (one) => dearer(one, index, price.value, this.#now()));
   }
 
-  /** Steps before it are mined, and its time is over. */
+  /** Nothing is ahead of it, and its time is over. */
   #isStuck(row: DepositRow, index: number, { versions }: StoredStep): boolean {
-    if (row.steps.slice(0, index).some(({ mined }) => mined === null)) return false;
+    if (row.steps.slice(0, index).some((step) => step.mined === null && !isDecided(step))) return false;
     const signedAtMs = versions.at(-1)?.signedAtMs ?? this.#now();
     return this.#now() - signedAtMs >= BUMP_MS * 2 ** (versions.length - 1);
   }
