@@ -11,6 +11,7 @@ import { type Harness, type HarnessOptions, startHarness } from "./harness.js";
 import { TestWallets } from "./test-wallets.js";
 import { buildClient } from "./dashboard-build.js";
 import { createFakeDesk } from "./fake-desk.js";
+import { createFakeMoneyDesk } from "./fake-money-desk.js";
 import { tradingWith } from "./fake-trading.js";
 
 let harness: Harness | null = null;
@@ -22,7 +23,8 @@ afterEach(async () => {
 
 async function start(options: HarnessOptions = {}): Promise<Harness> {
   const wallets = { provider: new TestWallets(), appendAct: async () => {} };
-  harness = await startHarness({ trading: tradingWith(createFakeDesk()), wallets, registrars: new Map(), ...options });
+  const accounts = { trading: tradingWith(createFakeDesk()), money: createFakeMoneyDesk() };
+  harness = await startHarness({ ...accounts, wallets, registrars: new Map(), ...options });
   return harness;
 }
 
