@@ -109,22 +109,26 @@ export interface NotSentAct {
   readonly retryAfterMs: number | null;
 }
 
-export type ActOutcome =
-  | { readonly kind: "done" }
-  /** This copy did not take effect, and never will. */
-  | {
-      readonly kind: "refused";
-      readonly reason: ActRefusal;
-      /** The venue's own text, cleaned for replies. */
-      readonly venueText: string;
-      readonly retryAfterMs: number | null;
-      /** These bytes never act, whenever a copy of them arrives that was sent before: they are used up, or no act. */
-      readonly isSpent: boolean;
-    }
+/** This copy did not take effect, and never will. */
+export interface RefusedAct<Reason extends string> {
+  readonly kind: "refused";
+  readonly reason: Reason;
+  /** The venue's own text, cleaned for replies. */
+  readonly venueText: string;
+  readonly retryAfterMs: number | null;
+  /** These bytes never act, whenever a copy of them arrives that was sent before: they are used up, or no act. */
+  readonly isSpent: boolean;
+}
+
+/** Of an act that is not known to have taken effect now. */
+export type UndoneAct<Reason extends string> =
+  | RefusedAct<Reason>
   | { readonly kind: "notSent"; readonly problem: string; readonly retryAfterMs: number | null }
   /** The venue has had this very act before: it took effect then or was refused, which `look` shows. */
   | { readonly kind: "repeated" }
   | { readonly kind: "unknown" };
+
+export type ActOutcome = { readonly kind: "done" } | UndoneAct<ActRefusal>;
 
 export type ActRefusal =
   /** The account has no deposit yet. */

@@ -7,7 +7,7 @@
  * what a venue or a network does.
  */
 import type { ChainLog } from "./chain.js";
-import type { MadeAct, WalletAct } from "./key-registrar.js";
+import type { MadeAct, UndoneAct, WalletAct } from "./key-registrar.js";
 import type { AccountSession, CallOptions, MarketRoom, Read } from "./ports.js";
 
 export interface Token {
@@ -88,20 +88,7 @@ export type WithdrawalStanding =
 
 export type MoneyOutcome =
   | { readonly kind: "done"; readonly venueId: string | null }
-  /** What was sent did not take effect, and never will. */
-  | {
-      readonly kind: "refused";
-      readonly reason: "BALANCE" | "RATE_LIMITED" | "RIGHT" | "OTHER";
-      /** The venue's own text, cleaned for replies. */
-      readonly venueText: string;
-      readonly retryAfterMs: number | null;
-      /** These bytes never act, whenever a copy of them arrives that was sent before: they are used up, or no act. */
-      readonly isSpent: boolean;
-    }
-  | { readonly kind: "notSent"; readonly problem: string; readonly retryAfterMs: number | null }
-  /** The venue has had this very act before. */
-  | { readonly kind: "repeated" }
-  | { readonly kind: "unknown" };
+  | UndoneAct<"BALANCE" | "RATE_LIMITED" | "RIGHT" | "OTHER">;
 
 /** A withdrawal is an act that the wallet signs; the venue may want it sent with a key of the account, too. */
 export interface WithdrawalRail {
@@ -114,6 +101,8 @@ export interface WithdrawalRail {
   readonly historyLagMs: number;
   /** Whether an act is found in the history by its own number. False: by account, chain, asset, amount and time alone. */
   readonly isMatchedById: boolean;
+  /** Whether the venue acts once on the same bytes, however often they arrive: only then are they sent again. */
+  readonly actsOnce: boolean;
   terms(ask: WithdrawalAsk, session: AccountSession | null, options: CallOptions): Promise<Read<WithdrawalTerms>>;
   make(ask: WithdrawalAsk, fee: bigint): Promise<MadeAct>;
   send(

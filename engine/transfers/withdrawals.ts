@@ -54,8 +54,7 @@ export class Withdrawals {
       if (read === null) return row;
       const look: WithdrawalLook = { standing: read.value, lookedAtMs, lagMs: rail.historyLagMs };
       const next = await this.#save(row, (one) => withdrawalLooked(one, look, this.#now()));
-      // By its own number a venue takes an act once. One that is found by amount and time alone may act twice.
-      if (!rail.isMatchedById || !maySendAgain(next, look) || (rail.needsKey && session === null)) return next;
+      if (!rail.actsOnce || !maySendAgain(next, look) || (rail.needsKey && session === null)) return next;
       const begun = await this.#save(next, (one) => sentAgain(one, this.#now()));
       return this.#send(begun, { rail, session, options, isFirst: false });
     });

@@ -113,6 +113,7 @@ export class FakeMoney {
         takesReceiver: !isListed,
         historyLagMs: LAG_MS,
         isMatchedById: !isListed,
+        actsOnce: !isListed,
         token: (chainId, symbol) => (chainId === CHAIN_ID && symbol === "USDC" ? USDC : null),
         terms: async () => this.#ok({ fee: FEE, minimum: 2_000_000n, available: this.balance, feeIsInside: !isListed }),
         make: async (ask, fee) => {

@@ -2,7 +2,7 @@
  * What became of an act of a wallet (engine/key-registrar.ts, engine/venue-money.ts), before any venue's own words are
  * read. The same for all rooms.
  */
-import type { ActRefusal } from "../../../engine/key-registrar.js";
+import type { ActRefusal, RefusedAct } from "../../../engine/key-registrar.js";
 import {
   type HttpResponse,
   isRateLimitStatus,
@@ -11,14 +11,6 @@ import {
   venueText,
 } from "../net/call-results.js";
 import type { HttpResult } from "../net/http.js";
-
-export interface RefusedAct<Reason extends string> {
-  readonly kind: "refused";
-  readonly reason: Reason;
-  readonly venueText: string;
-  readonly retryAfterMs: number | null;
-  readonly isSpent: boolean;
-}
 
 export interface NotSentAct {
   readonly kind: "notSent";

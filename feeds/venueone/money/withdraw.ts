@@ -64,6 +64,7 @@ export class VenueoneWithdrawals implements WithdrawalRail {
   readonly takesReceiver = true;
   readonly historyLagMs = HISTORY_LAG_MS;
   readonly isMatchedById = true;
+  readonly actsOnce = true;
   readonly #deps: VenueoneWithdrawalsDeps;
 
   constructor(deps: VenueoneWithdrawalsDeps) {

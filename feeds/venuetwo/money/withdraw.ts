@@ -69,6 +69,7 @@ export class VenuetwoWithdrawals implements WithdrawalRail {
   readonly takesReceiver = false;
   readonly historyLagMs = HISTORY_LAG_MS;
   readonly isMatchedById = false;
+  readonly actsOnce = false;
   readonly #deps: VenuetwoWithdrawalsDeps;
 
   constructor(deps: VenuetwoWithdrawalsDeps) {
