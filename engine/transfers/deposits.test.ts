@@ -4,29 +4,10 @@ import { ServiceError } from "../domain/errors.js";
 import { OLD_TOKEN, VAULT } from "./test/fake-chain.js";
 import { MINIMUM } from "./test/fake-money.js";
 import { ACCOUNT } from "./test/fake-signer.js";
-import { type Life, START, TransferWorld } from "./test/transfer-world.js";
+import { begun, type Life, START, type TransferWorld } from "./test/transfer-world.js";
 import type { DepositRow } from "./transfer-row.js";
 
 const AMOUNT = 7_000_000n;
-
-async function begun(): Promise<{ world: TransferWorld; life: Life }> {
-  const world = new TransferWorld();
-  return { world, life: await world.live() };
-}
-
-/** While time passes; rejects as the call does. */
-async function answered<T>(world: TransferWorld, life: Life, call: Promise<T>): Promise<T> {
-  await world.outcome(life, call);
-  return call;
-}
-
-async function refusal(world: TransferWorld, life: Life, call: Promise<unknown>): Promise<ServiceError> {
-  await world.outcome(life, call);
-  return call.then(
-    () => expect.unreachable("it was not refused"),
-    (error: unknown) => error as ServiceError,
-  );
-}
 
 async function deposits(world: TransferWorld, life: Life): Promise<DepositRow[]> {
   return (await world.rows(life)).filter((row) => row.kind === "deposit");
@@ -35,7 +16,7 @@ async function deposits(world: TransferWorld, life: Life): Promise<DepositRow[]>
 describe("a deposit", () => {
   it("is answered at its first confirmation, and confirmed when it is final and credited", async () => {
     const { world, life } = await begun();
-    const row = await answered(world, life, life.transfers.deposit(world.deposit(world.listed, AMOUNT)));
+    const row = await world.answered(life, life.transfers.deposit(world.deposit(world.listed, AMOUNT)));
     const last = row.steps.at(-1)?.mined;
     expect([row.state, row.plan, last?.confirmations]).toEqual(["broadcast", ["approve", "deposit"], 1]);
     await world.untilQuiet(life);
@@ -48,15 +29,15 @@ describe("a deposit", () => {
   it("approves nothing where the allowance is enough, and nothing where the token is sent", async () => {
     const { world, life } = await begun();
     world.chain.allow(OLD_TOKEN, ACCOUNT, VAULT, AMOUNT);
-    const old = await answered(world, life, life.transfers.deposit(world.deposit(world.listed, AMOUNT, "OLD")));
-    const sent = await answered(world, life, life.transfers.deposit(world.deposit(world.named, AMOUNT + 1n)));
+    const old = await world.answered(life, life.transfers.deposit(world.deposit(world.listed, AMOUNT, "OLD")));
+    const sent = await world.answered(life, life.transfers.deposit(world.deposit(world.named, AMOUNT + 1n)));
     expect([old.plan, sent.plan]).toEqual([["deposit"], ["deposit"]]);
   });
 
   it("sets an allowance of an old token to zero before it approves", async () => {
     const { world, life } = await begun();
     world.chain.allow(OLD_TOKEN, ACCOUNT, VAULT, 5n);
-    const row = await answered(world, life, life.transfers.deposit(world.deposit(world.listed, AMOUNT, "OLD")));
+    const row = await world.answered(life, life.transfers.deposit(world.deposit(world.listed, AMOUNT, "OLD")));
     expect(row.plan).toEqual(["reset", "approve", "deposit"]);
     await world.untilQuiet(life);
     expect(world.chain.deposits().map(({ amount }) => amount)).toEqual([AMOUNT]);
@@ -65,7 +46,7 @@ describe("a deposit", () => {
   it("of a token whose contract counts otherwise than the configuration is refused, and nothing is signed", async () => {
     const { world, life } = await begun();
     world.chain.decimals = 18;
-    const error = await refusal(world, life, life.transfers.deposit(world.deposit(world.listed, AMOUNT)));
+    const error = await world.refusal(life, life.transfers.deposit(world.deposit(world.listed, AMOUNT)));
     expect([error.code, error.context["reason"]]).toEqual(["FAILED_TO_DEPOSIT", "TOKEN_DECIMALS"]);
     expect([await world.rows(life), world.signed]).toEqual([[], []]);
   });
@@ -73,18 +54,18 @@ describe("a deposit", () => {
   it("that is only checked says what it would take, and leaves no row", async () => {
     const { world, life } = await begun();
     const ask = world.deposit(world.listed, AMOUNT);
-    const check = await answered(world, life, life.transfers.checkDeposit(ask));
+    const check = await world.answered(life, life.transfers.checkDeposit(ask));
     expect(check).toMatchObject({ minimum: MINIMUM, available: START.token, gas: { plan: ["approve", "deposit"] } });
     expect(check.gas.needed > 0n && check.gas.available === START.native).toBe(true);
     const tooMuch = { ...ask, amount: START.token + 1n };
-    const error = await refusal(world, life, life.transfers.checkDeposit(tooMuch));
+    const error = await world.refusal(life, life.transfers.checkDeposit(tooMuch));
     expect(error.code).toBe("INSUFFICIENT_BALANCE");
     expect([await world.rows(life), world.signed]).toEqual([[], []]);
   });
 
   it("below the minimum is refused with the minimum, and leaves no row", async () => {
     const { world, life } = await begun();
-    const error = await refusal(world, life, life.transfers.deposit(world.deposit(world.listed, MINIMUM - 1n)));
+    const error = await world.refusal(life, life.transfers.deposit(world.deposit(world.listed, MINIMUM - 1n)));
     expect([error.code, error.context["minimum"]]).toEqual(["DEPOSIT_BELOW_MINIMUM", "5"]);
     expect([await world.rows(life), world.signed]).toEqual([[], []]);
   });
@@ -95,17 +76,17 @@ describe("a deposit", () => {
     const first = life.transfers.deposit(world.deposit(world.named, START.token - AMOUNT));
     await world.clock.advanceAsync(500);
     world.chain.baseFee = 5_000n;
-    const error = await refusal(world, life, life.transfers.deposit(world.deposit(world.named, AMOUNT + 1n)));
+    const error = await world.refusal(life, life.transfers.deposit(world.deposit(world.named, AMOUNT + 1n)));
     expect([error.code, error.message]).toEqual(["INSUFFICIENT_BALANCE", "Insufficient balance for deposit"]);
     expect(error.context).toMatchObject({ amount: "7.000001", available: "7", address: ACCOUNT });
     world.chain.baseFee = 10n;
-    await answered(world, life, first);
+    await world.answered(life, first);
   });
 
   it("without money for the gas is refused with the chain, the amount and the address", async () => {
     const { world, life } = await begun();
     world.chain.baseFee = 10n ** 13n;
-    const error = await refusal(world, life, life.transfers.deposit(world.deposit(world.listed, AMOUNT)));
+    const error = await world.refusal(life, life.transfers.deposit(world.deposit(world.listed, AMOUNT)));
     expect([error.code, error.status]).toEqual(["INSUFFICIENT_GAS", 400]);
     expect(error.context).toMatchObject({ chainId: 56, address: ACCOUNT, available: "1" });
     expect(Number(error.context["needed"])).toBeGreaterThan(1);
@@ -114,9 +95,9 @@ describe("a deposit", () => {
 
   it("of a chain that does not answer is refused, and of a token that is not taken too", async () => {
     const { world, life } = await begun();
-    const other = await refusal(world, life, life.transfers.deposit(world.deposit(world.named, AMOUNT, "OLD")));
+    const other = await world.refusal(life, life.transfers.deposit(world.deposit(world.named, AMOUNT, "OLD")));
     world.chain.weather = () => "lost";
-    const error = await refusal(world, life, life.transfers.deposit(world.deposit(world.named, AMOUNT)));
+    const error = await world.refusal(life, life.transfers.deposit(world.deposit(world.named, AMOUNT)));
     expect([other.code, error.code, error.context["chainId"]]).toEqual(["INVALID_PARAMETERS", "CHAIN_UNAVAILABLE", 56]);
     expect([await world.rows(life), world.signed]).toEqual([[], []]);
   });
@@ -126,7 +107,7 @@ describe("a deposit", () => {
     const call = life.transfers.deposit(world.deposit(world.named, AMOUNT));
     await world.clock.advanceAsync(0);
     world.chain.baseFee = 1_000n;
-    const row = await answered(world, life, call);
+    const row = await world.answered(life, call);
     expect([row.state, row.steps.at(-1)?.mined]).toEqual(["broadcast", null]);
     world.chain.baseFee = 10n;
     await world.untilQuiet(life);
@@ -139,7 +120,7 @@ describe("a deposit", () => {
     const call = life.transfers.deposit(world.deposit(world.named, AMOUNT));
     await world.clock.advanceAsync(0);
     world.chain.baseFee = 100n;
-    const row = await answered(world, life, call);
+    const row = await world.answered(life, call);
     await world.untilQuiet(life);
     const [one] = await deposits(world, life);
     expect([one?.state, one?.steps.length, world.chain.deposits().length]).toEqual(["confirmed", 1, 1]);
@@ -159,7 +140,7 @@ describe("a deposit", () => {
     await world.clock.advanceAsync(0);
     world.chain.forgetPool();
     world.chain.outside(ACCOUNT);
-    const error = await refusal(world, life, call);
+    const error = await world.refusal(life, call);
     expect([error.code, error.context["reason"]]).toEqual(["FAILED_TO_DEPOSIT", "NONCE_USED"]);
     expect(await deposits(world, life)).toMatchObject([{ state: "failed", reason: "NONCE_USED" }]);
     expect(world.chain.deposits()).toEqual([]);
@@ -174,14 +155,14 @@ describe("a deposit", () => {
       expect(world.signed).toEqual([]);
       // Back to before the other one, which does not come again.
       if (isTaken) world.chain.reorg(3, true);
-      const row = await answered(world, life, call);
+      const row = await world.answered(life, call);
       expect([row.state, row.steps[0]?.nonce]).toEqual(["broadcast", isTaken ? 0 : 1]);
     }
   });
 
   it("that a reorg took away is handed out again, the same bytes, and confirmed once", async () => {
     const { world, life } = await begun();
-    await answered(world, life, life.transfers.deposit(world.deposit(world.named, AMOUNT)));
+    await world.answered(life, life.transfers.deposit(world.deposit(world.named, AMOUNT)));
     world.chain.reorg(2, true);
     expect(world.chain.deposits()).toEqual([]);
     await world.untilQuiet(life);
@@ -198,10 +179,10 @@ describe("a deposit", () => {
       world.chain.reorg(2, true);
       world.chain.outside(ACCOUNT);
     });
-    await answered(world, life, life.transfers.deposit(world.deposit(world.listed, AMOUNT)));
+    await world.answered(life, life.transfers.deposit(world.deposit(world.listed, AMOUNT)));
     await world.untilQuiet(life);
     expect(await deposits(world, life)).toMatchObject([{ state: "failed", reason: "NONCE_USED" }]);
-    await answered(world, life, life.transfers.deposit(world.deposit(world.listed, AMOUNT + 1n)));
+    await world.answered(life, life.transfers.deposit(world.deposit(world.listed, AMOUNT + 1n)));
     await world.untilQuiet(life);
     expect(world.chain.deposits().map(({ amount }) => amount)).toEqual([AMOUNT + 1n]);
   });
@@ -210,7 +191,7 @@ describe("a deposit", () => {
     const { world, life } = await begun();
     // Between the check and the step the money goes elsewhere.
     const unlisten = life.transfers.listen(() => world.chain.spend(ACCOUNT, 1n));
-    const error = await refusal(world, life, life.transfers.deposit(world.deposit(world.named, START.token)));
+    const error = await world.refusal(life, life.transfers.deposit(world.deposit(world.named, START.token)));
     unlisten();
     expect([error.code, error.context["reason"]]).toEqual(["FAILED_TO_DEPOSIT", "WOULD_REVERT"]);
     expect(error.context["chainText"]).toBe("transfer amount exceeds balance");
@@ -221,7 +202,7 @@ describe("a deposit", () => {
     const { world, life } = await begun();
     for (const code of ["POLICY_REFUSED", "SIGNER_UNAVAILABLE"] as const) {
       world.signerError = new ServiceError(code, {});
-      const error = await refusal(world, life, life.transfers.deposit(world.deposit(world.named, AMOUNT)));
+      const error = await world.refusal(life, life.transfers.deposit(world.deposit(world.named, AMOUNT)));
       expect(error.code).toBe(code);
     }
     world.signerError = null;
@@ -233,7 +214,7 @@ describe("a deposit", () => {
   it("that people must approve goes on once they have, also when nobody asks again", async () => {
     const { world, life } = await begun();
     world.signerError = new ServiceError("APPROVAL_PENDING", {});
-    const error = await refusal(world, life, life.transfers.deposit(world.deposit(world.named, AMOUNT)));
+    const error = await world.refusal(life, life.transfers.deposit(world.deposit(world.named, AMOUNT)));
     expect(error.code).toBe("APPROVAL_PENDING");
     expect(await deposits(world, life)).toMatchObject([{ state: "created" }]);
     world.signerError = null;
@@ -244,10 +225,10 @@ describe("a deposit", () => {
   it("asked for again under its id is the same one; another one under it is refused", async () => {
     const { world, life } = await begun();
     const ask = { ...world.deposit(world.named, AMOUNT), transferId: world.newId() };
-    const first = await answered(world, life, life.transfers.deposit(ask));
-    const second = await answered(world, life, life.transfers.deposit(ask));
+    const first = await world.answered(life, life.transfers.deposit(ask));
+    const second = await world.answered(life, life.transfers.deposit(ask));
     expect([second.transferId, world.signed.length]).toEqual([first.transferId, 1]);
-    const error = await refusal(world, life, life.transfers.deposit({ ...ask, amount: AMOUNT + 1n }));
+    const error = await world.refusal(life, life.transfers.deposit({ ...ask, amount: AMOUNT + 1n }));
     expect(error.code).toBe("TRANSFER_NAME_USED");
   });
 
@@ -256,8 +237,8 @@ describe("a deposit", () => {
     const first = life.transfers.deposit(world.deposit(world.named, AMOUNT));
     await world.clock.advanceAsync(0);
     world.chain.baseFee = 1_000n;
-    const { transferId } = await answered(world, life, first);
-    const error = await refusal(world, life, life.transfers.deposit(world.deposit(world.named, AMOUNT + 1n)));
+    const { transferId } = await world.answered(life, first);
+    const error = await world.refusal(life, life.transfers.deposit(world.deposit(world.named, AMOUNT + 1n)));
     expect([error.code, error.context["transferId"], world.signed.length]).toEqual([
       "TRANSFER_IN_PROGRESS",
       transferId,
@@ -268,7 +249,7 @@ describe("a deposit", () => {
   it("of which the logs show nothing is unknown, never failed, until the venue has it", async () => {
     const { world, life } = await begun();
     world.listed.hidesLogs = true;
-    const row = await answered(world, life, life.transfers.deposit(world.deposit(world.listed, AMOUNT)));
+    const row = await world.answered(life, life.transfers.deposit(world.deposit(world.listed, AMOUNT)));
     life.keeper.start();
     world.listed.weather = () => "lost";
     await world.clock.advanceAsync(60_000);
@@ -280,9 +261,9 @@ describe("a deposit", () => {
 
   it("does not wait for a chain that never answers longer than a call may take", async () => {
     const { world, life } = await begun();
-    const row = await answered(world, life, life.transfers.deposit(world.deposit(world.named, AMOUNT)));
+    const row = await world.answered(life, life.transfers.deposit(world.deposit(world.named, AMOUNT)));
     world.chain.isMute = true;
-    const error = await refusal(world, life, life.transfers.deposit(world.deposit(world.named, AMOUNT + 1n)));
+    const error = await world.refusal(life, life.transfers.deposit(world.deposit(world.named, AMOUNT + 1n)));
     expect(error.code).toBe("CHAIN_UNAVAILABLE");
     world.chain.isMute = false;
     await world.untilQuiet(life);

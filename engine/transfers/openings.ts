@@ -32,8 +32,8 @@ interface Asker {
   readonly account: string;
   readonly venue: RoutableVenue;
   readonly requestId: string;
-  /** Rows of the caller's that belong into the commit of the new row. */
-  readonly alongside: readonly StateWrite[];
+  /** Rows of the caller's that belong into the commit of the new row; asked for once that is checked. */
+  readonly alongside: () => readonly StateWrite[];
 }
 
 /** Amounts are integers in the token's smallest unit. */

@@ -128,7 +128,7 @@ export class Transfers {
       const before = await this.#before(ask);
       if (before !== null) return before as Row;
       const row = await open();
-      if (await book.create(row, ask.alongside)) return row;
+      if (await book.create(row, ask.alongside())) return row;
       throw new ServiceError("TRANSFER_NAME_USED", { transferId: row.transferId });
     });
   }

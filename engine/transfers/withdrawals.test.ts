@@ -1,35 +1,16 @@
 /** What callers hear of withdrawals and of transfers between a venue's accounts, and what becomes of them. */
 import { describe, expect, it } from "vitest";
-import type { ServiceError } from "../domain/errors.js";
 import { FEE } from "./test/fake-money.js";
-import { type Life, TransferWorld } from "./test/transfer-world.js";
+import { begun } from "./test/transfer-world.js";
 
 const AMOUNT = 7_000_000n;
 const OTHER = `0x${"99".repeat(20)}`;
-
-async function begun(): Promise<{ world: TransferWorld; life: Life }> {
-  const world = new TransferWorld();
-  return { world, life: await world.live() };
-}
-
-async function answered<T>(world: TransferWorld, life: Life, call: Promise<T>): Promise<T> {
-  await world.outcome(life, call);
-  return call;
-}
-
-async function refusal(world: TransferWorld, life: Life, call: Promise<unknown>): Promise<ServiceError> {
-  await world.outcome(life, call);
-  return call.then(
-    () => expect.unreachable("it was not refused"),
-    (error: unknown) => error as ServiceError,
-  );
-}
 
 describe("a withdrawal", () => {
   it.each(["named", "listed"] as const)("of the %s style is followed until the venue has paid", async (style) => {
     const { world, life } = await begun();
     const money = world[style];
-    const row = await answered(world, life, life.transfers.withdraw(world.withdrawal(money, AMOUNT)));
+    const row = await world.answered(life, life.transfers.withdraw(world.withdrawal(money, AMOUNT)));
     expect([row.state, row.isAccepted, row.fee]).toEqual(["broadcast", true, FEE.toString()]);
     life.keeper.start();
     await world.clock.advanceAsync(10_000);
@@ -42,7 +23,7 @@ describe("a withdrawal", () => {
   it("of which the venue keeps more is recorded as it was paid", async () => {
     const { world, life } = await begun();
     world.named.extraFee = 3n;
-    const row = await answered(world, life, life.transfers.withdraw(world.withdrawal(world.named, AMOUNT)));
+    const row = await world.answered(life, life.transfers.withdraw(world.withdrawal(world.named, AMOUNT)));
     await world.untilQuiet(life);
     const paid = (AMOUNT - FEE - 3n).toString();
     expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed", paid });
@@ -51,20 +32,20 @@ describe("a withdrawal", () => {
   it("that is only checked says the venue's terms, and leaves no row", async () => {
     const { world, life } = await begun();
     const ask = world.withdrawal(world.named, AMOUNT);
-    const { terms } = await answered(world, life, life.transfers.checkWithdrawal(ask));
+    const { terms } = await world.answered(life, life.transfers.checkWithdrawal(ask));
     expect(terms).toMatchObject({ fee: FEE, feeIsInside: true });
     const tooMuch = { ...ask, amount: terms.available + 1n };
-    const error = await refusal(world, life, life.transfers.checkWithdrawal(tooMuch));
+    const error = await world.refusal(life, life.transfers.checkWithdrawal(tooMuch));
     expect([error.code, await world.rows(life), world.signed]).toEqual(["INSUFFICIENT_BALANCE", [], []]);
   });
 
   it("to another receiver is refused where the venue allows the wallet alone", async () => {
     const { world, life } = await begun();
     const ask = { ...world.withdrawal(world.listed, AMOUNT), receiver: OTHER };
-    const error = await refusal(world, life, life.transfers.withdraw(ask));
+    const error = await world.refusal(life, life.transfers.withdraw(ask));
     expect([error.code, world.signed]).toEqual(["RECEIVER_MISMATCH", []]);
     const allowed = { ...world.withdrawal(world.named, AMOUNT), receiver: OTHER };
-    await answered(world, life, life.transfers.withdraw(allowed));
+    await world.answered(life, life.transfers.withdraw(allowed));
     expect(world.named.payouts).toMatchObject([{ receiver: OTHER }]);
   });
 
@@ -73,42 +54,42 @@ describe("a withdrawal", () => {
     world.listed.balance = AMOUNT + FEE;
     world.named.balance = AMOUNT;
     const above = world.withdrawal(world.listed, AMOUNT + 1n);
-    const error = await refusal(world, life, life.transfers.withdraw(above));
+    const error = await world.refusal(life, life.transfers.withdraw(above));
     expect([error.code, error.message]).toEqual(["INSUFFICIENT_BALANCE", "Insufficient balance for withdrawal"]);
     expect(error.context).toMatchObject({ needed: "8.000001", available: "8", fee: "1" });
     const margin = { ...world.withdrawal(world.named, AMOUNT), amountToCheck: AMOUNT + 1n };
-    expect((await refusal(world, life, life.transfers.withdraw(margin))).code).toBe("INSUFFICIENT_BALANCE");
+    expect((await world.refusal(life, life.transfers.withdraw(margin))).code).toBe("INSUFFICIENT_BALANCE");
     expect([world.signed, await world.rows(life)]).toEqual([[], []]);
-    await answered(world, life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
+    await world.answered(life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
     expect(world.listed.balance).toBe(0n);
   });
 
   it("below the venue's minimum, or not more than the fee, is refused", async () => {
     const { world, life } = await begun();
-    const error = await refusal(world, life, life.transfers.withdraw(world.withdrawal(world.named, FEE)));
+    const error = await world.refusal(life, life.transfers.withdraw(world.withdrawal(world.named, FEE)));
     expect([error.code, world.signed]).toEqual(["INVALID_PARAMETERS", []]);
   });
 
   it("without the key that the venue wants is refused", async () => {
     const { world, life } = await begun();
     world.listed.hasKey = false;
-    const error = await refusal(world, life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
+    const error = await world.refusal(life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
     expect([error.code, world.signed]).toEqual(["API_KEY_NOT_FOUND", []]);
   });
 
   it("beside another one is refused with the other's id, where the venue's list would not tell them apart", async () => {
     const { world, life } = await begun();
-    const { transferId } = await answered(world, life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
-    const error = await refusal(world, life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT + 1n)));
+    const { transferId } = await world.answered(life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
+    const error = await world.refusal(life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT + 1n)));
     expect([error.code, error.context["transferId"], world.signed.length]).toEqual([
       "TRANSFER_IN_PROGRESS",
       transferId,
       1,
     ]);
     await world.untilQuiet(life);
-    await answered(world, life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT + 1n)));
+    await world.answered(life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT + 1n)));
     for (const amount of [AMOUNT, AMOUNT + 1n])
-      await answered(world, life, life.transfers.withdraw(world.withdrawal(world.named, amount)));
+      await world.answered(life, life.transfers.withdraw(world.withdrawal(world.named, amount)));
     expect([world.listed.payouts.length, world.named.payouts.length]).toEqual([2, 2]);
   });
 
@@ -118,7 +99,7 @@ describe("a withdrawal", () => {
     const unlisten = life.transfers.listen(() => {
       world.named.balance = 0n;
     });
-    const error = await refusal(world, life, call);
+    const error = await world.refusal(life, call);
     unlisten();
     expect([error.code, error.context["venueText"]]).toEqual([
       "INSUFFICIENT_BALANCE",
@@ -130,7 +111,7 @@ describe("a withdrawal", () => {
   it("whose reply is lost is answered as unknown, and looked up before anything is sent again", async () => {
     const { world, life } = await begun();
     world.named.weather = () => "unheard";
-    const row = await answered(world, life, life.transfers.withdraw(world.withdrawal(world.named, AMOUNT)));
+    const row = await world.answered(life, life.transfers.withdraw(world.withdrawal(world.named, AMOUNT)));
     expect([row.state, row.reason]).toEqual(["unknown", null]);
     world.named.weather = () => "fine";
     world.named.repeats = "again";
@@ -142,7 +123,7 @@ describe("a withdrawal", () => {
   it("that never arrives is the same act again a minute later, and failed once the venue takes it no more", async () => {
     const { world, life } = await begun();
     world.listed.weather = () => "lost";
-    const row = await answered(world, life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
+    const row = await world.answered(life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
     expect(row.state).toBe("unknown");
     let isSend = false;
     // Looks are answered; each send is lost.
@@ -163,7 +144,7 @@ describe("a withdrawal", () => {
   it("that the venue gives back has failed, after it was accepted", async () => {
     const { world, life } = await begun();
     world.named.failsPayouts = true;
-    const row = await answered(world, life, life.transfers.withdraw(world.withdrawal(world.named, AMOUNT)));
+    const row = await world.answered(life, life.transfers.withdraw(world.withdrawal(world.named, AMOUNT)));
     await world.untilQuiet(life);
     const after = { state: "failed", reason: "VENUE_FAILED", payout: "failed" };
     expect(await life.transfers.find(row.transferId)).toMatchObject(after);
@@ -171,7 +152,7 @@ describe("a withdrawal", () => {
 
   it("that was accepted and is not listed is unknown, and never sent again", async () => {
     const { world, life } = await begun();
-    const row = await answered(world, life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
+    const row = await world.answered(life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
     const [payout] = world.listed.payouts.splice(0);
     life.keeper.start();
     await world.clock.advanceAsync(2 * 3_600_000);
@@ -186,18 +167,18 @@ describe("a withdrawal", () => {
 describe("a transfer between accounts", () => {
   it("is sent once under its name; the same ask again is the same transfer", async () => {
     const { world, life } = await begun();
-    const first = await answered(world, life, life.transfers.move(world.internal("70", "a")));
-    const second = await answered(world, life, life.transfers.move(world.internal("70", "a")));
+    const first = await world.answered(life, life.transfers.move(world.internal("70", "a")));
+    const second = await world.answered(life, life.transfers.move(world.internal("70", "a")));
     expect([first.state, first.venueId, second.transferId]).toEqual(["confirmed", "m-1", first.transferId]);
     expect(world.listed.moves).toHaveLength(1);
-    const error = await refusal(world, life, life.transfers.move(world.internal("71", "a")));
+    const error = await world.refusal(life, life.transfers.move(world.internal("71", "a")));
     expect([error.code, error.context["transferId"]]).toEqual(["TRANSFER_NAME_USED", first.transferId]);
   });
 
   it("whose reply is lost is unknown until the venue shows its name", async () => {
     const { world, life } = await begun();
     world.listed.weather = () => "unheard";
-    const row = await answered(world, life, life.transfers.move(world.internal("70", "a")));
+    const row = await world.answered(life, life.transfers.move(world.internal("70", "a")));
     expect(row.state).toBe("unknown");
     world.listed.weather = () => "fine";
     await world.untilQuiet(life);
@@ -208,7 +189,7 @@ describe("a transfer between accounts", () => {
   it("that was lost is sent again under its name a minute later", async () => {
     const { world, life } = await begun();
     world.listed.weather = () => "lost";
-    const row = await answered(world, life, life.transfers.move(world.internal("70", "a")));
+    const row = await world.answered(life, life.transfers.move(world.internal("70", "a")));
     world.listed.weather = () => "fine";
     await world.untilQuiet(life);
     expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed" });
@@ -217,9 +198,9 @@ describe("a transfer between accounts", () => {
 
   it("of more than there is has failed, and the caller hears so", async () => {
     const { world, life } = await begun();
-    const error = await refusal(world, life, life.transfers.move(world.internal("2000000", "a")));
+    const error = await world.refusal(life, life.transfers.move(world.internal("2000000", "a")));
     expect([error.code, error.message]).toEqual(["INSUFFICIENT_BALANCE", "Insufficient balance for transfer"]);
-    expect(await refusal(world, life, life.transfers.move(world.internal("2000000", "a")))).toMatchObject({
+    expect(await world.refusal(life, life.transfers.move(world.internal("2000000", "a")))).toMatchObject({
       code: "INSUFFICIENT_BALANCE",
     });
     expect(await world.rows(life)).toHaveLength(1);
@@ -232,12 +213,12 @@ describe("the list of a wallet", () => {
     const heard: string[] = [];
     life.transfers.listen((row) => heard.push(`${row.amount} ${row.state}`));
     for (let index = 1; index <= 9; index++) {
-      await answered(world, life, life.transfers.move(world.internal(`${index}`, `name-${index}`)));
+      await world.answered(life, life.transfers.move(world.internal(`${index}`, `name-${index}`)));
       await world.clock.advanceAsync(10);
     }
     expect((await world.rows(life)).map(({ amount }) => amount)).toEqual(["9", "8", "7", "6", "5", "4", "3", "2", "1"]);
     expect(heard.slice(0, 3)).toEqual(["1 created", "1 signed", "1 confirmed"]);
-    await answered(world, life, life.transfers.withdraw(world.withdrawal(world.named, AMOUNT)));
+    await world.answered(life, life.transfers.withdraw(world.withdrawal(world.named, AMOUNT)));
     expect(life.keeper.counts()).toEqual([
       { venue: "venuetwo", kind: "internal", state: "confirmed", count: 9 },
       { venue: "venueone", kind: "withdrawal", state: "broadcast", count: 1 },

@@ -176,7 +176,7 @@ export class TransferDesk {
     const transferId = this.#idOf(requestId);
     const { what } = work;
     const begun = { who: whoOf(call.keyId), what, subject: wallet.walletId, details: { ...work.details, transferId } };
-    const alongside = this.#parts.actWrites({ ...begun, outcome: "pending" });
+    const alongside = () => this.#parts.actWrites({ ...begun, outcome: "pending" });
     const asker = { ...askerOf(wallet, call), transferId, requestId, alongside };
     let row: Row;
     try {
@@ -258,7 +258,7 @@ function askerOf({ walletId, address }: Wallet, { ownerId }: WalletCall) {
 }
 
 function dryAsker(wallet: Wallet, call: WalletCall) {
-  return { ...askerOf(wallet, call), transferId: null, requestId: call.requestId, alongside: [] };
+  return { ...askerOf(wallet, call), transferId: null, requestId: call.requestId, alongside: () => [] };
 }
 
 function chainDetails({

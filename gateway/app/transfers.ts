@@ -82,7 +82,7 @@ export async function openMoney(parts: MoneyParts): Promise<Money> {
   };
 }
 
-/** An operator is told which row it is: nothing moves before somebody has looked. */
+/** Names the row for the operator: nothing moves before somebody has looked. */
 async function loaded(book: TransferBook): Promise<void> {
   try {
     await book.load();

@@ -124,7 +124,7 @@ describe("a local chain", () => {
     expect(await balance(chain)).toBe(ONE);
   });
 
-  it("moves a transaction to another block in a reorg that is told so", async () => {
+  it("moves a transaction to another block in a reorg that places it there", async () => {
     const chain = await start({ chainId: 56 });
     await chain.setBalance(SENDER.address, 10n * ONE);
     await chain.mine();

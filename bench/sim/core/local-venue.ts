@@ -41,7 +41,7 @@ export interface DemoOptions {
   readonly chains?: LocalChains;
 }
 
-/** What of the local world a venue is told. */
+/** What a venue knows of the local chains. */
 interface LocalChains {
   /** By chain id. */
   readonly rpcUrls: Readonly<Partial<Record<1 | 56 | 42161, string>>>;

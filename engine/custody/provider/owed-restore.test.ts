@@ -19,79 +19,69 @@ import { shareParts, TAG, WALLET_ID } from "./test/backups.js";
 const OUTAGE_MS = 90_000;
 const EPOCH = 7;
 
+/** A party's rows over a disk that can be full, with a share to write and a key that can be followed by another. */
+async function standOf(party: 0 | 1) {
+  const clock = new VirtualClock();
+  const rows = createMemoryStore();
+  const disk = { isFull: false };
+  const full: StateStore = {
+    ...rows,
+    commit: (batch) => (disk.isFull ? Promise.reject(storeUnavailable("COMMIT_FAILED")) : rows.commit(batch)),
+  };
+  const places = [sealedShares(party)];
+  const setup = { store: rows, places, clock, random: seededRandom(4), scrypt: FAST_SCRYPT };
+  const ring = await loadKeyring({ ...setup, source: KEYS.first });
+  const healed: string[] = [];
+  const held = new PartyRows(takingOver(new DurablePartyStore(full), ring, party), clock, {
+    closed() {},
+    healed: ({ id }) => healed.push(id),
+  });
+  const parts = shareParts(party, { epoch: EPOCH });
+  const record = ring.seal(shareContext(parts), encodeShareRecord(parts));
+  const put = { epoch: EPOCH, tag: TAG, publicKey: parts.publicKey, record };
+  const owe = () => held.write(held.attempt(WALLET_ID), { row: restoredRow(EPOCH, 3n, null), put, owesShare: true });
+  const stored = async () => {
+    const share = await new DurablePartyStore(rows).share(WALLET_ID, EPOCH);
+    if (share === null) throw new Error("no share");
+    return openStoredShare(ring, WALLET_ID, party, share).share;
+  };
+  const rotate = () => startRotation({ ...setup, ring }, KEYS.second);
+  const finish = () => finishRotation({ store: rows, ring, places, clock });
+  return { clock, disk, healed, owe, stored, rotate, finish, share: parts.share };
+}
+
 describe("a restored share that is owed", () => {
   it("keeps the former key in use while it is tried, where the rotation began behind its first try", async () => {
-    const party = 0;
-    const clock = new VirtualClock();
-    const rows = createMemoryStore();
-    let isFull = true;
-    const full: StateStore = {
-      ...rows,
-      commit: (batch) => (isFull ? Promise.reject(storeUnavailable("COMMIT_FAILED")) : rows.commit(batch)),
-    };
-    const places = [sealedShares(party)];
-    const setup = { store: rows, places, clock, random: seededRandom(4), scrypt: FAST_SCRYPT };
-    const ring = await loadKeyring({ ...setup, source: KEYS.first });
-    const held = new PartyRows(takingOver(new DurablePartyStore(full), ring, party), clock, {
-      closed() {},
-      healed() {},
-    });
-    const wallet = held.attempt(WALLET_ID);
-    const parts = shareParts(party, { epoch: EPOCH });
-    const record = ring.seal(shareContext(parts), encodeShareRecord(parts));
-    const put = { epoch: EPOCH, tag: TAG, publicKey: parts.publicKey, record };
-    expect(await held.write(wallet, { row: restoredRow(EPOCH, 3n, null), put, owesShare: true })).toBe(false);
+    const { clock, disk, owe, stored, rotate, finish, share } = await standOf(0);
+    disk.isFull = true;
+    expect(await owe()).toBe(false);
     // Its few small rows go in; the share's do not, for longer than a key is kept for what is on its way.
-    await startRotation({ ...setup, ring }, KEYS.second);
-    const finishing = finishRotation({ store: rows, ring, places, clock });
+    await rotate();
+    const finishing = finish();
     await clock.advanceAsync(OUTAGE_MS);
-    isFull = false;
+    disk.isFull = false;
     await clock.advanceAsync(2_000);
-    const stored = await new DurablePartyStore(rows).share(WALLET_ID, EPOCH);
-    if (stored === null) throw new Error("no share");
-    expect(openStoredShare(ring, WALLET_ID, party, stored).share).toBe(parts.share);
+    expect(await stored()).toBe(share);
     await clock.advanceAsync(OUTAGE_MS);
     expect(await finishing).toMatchObject({ isDone: true, leftRows: 0, foreignRows: 0 });
   });
 
   it.each([0, 1] as const)("at party %s opens under the key to which a rotation changed meanwhile", async (party) => {
-    const clock = new VirtualClock();
-    const rows = createMemoryStore();
-    let isFull = false;
-    const full: StateStore = {
-      ...rows,
-      commit: (batch) => (isFull ? Promise.reject(storeUnavailable("COMMIT_FAILED")) : rows.commit(batch)),
-    };
-    const places = [sealedShares(party)];
-    const setup = { store: rows, places, clock, random: seededRandom(4), scrypt: FAST_SCRYPT };
-    const ring = await loadKeyring({ ...setup, source: KEYS.first });
-    const healed: string[] = [];
-    const held = new PartyRows(takingOver(new DurablePartyStore(full), ring, party), clock, {
-      closed() {},
-      healed: ({ id }) => healed.push(id),
-    });
-    const wallet = held.attempt(WALLET_ID);
-    const parts = shareParts(party, { epoch: EPOCH });
-    const context = shareContext(parts);
-    const { publicKey } = parts;
-    const put = { epoch: EPOCH, tag: TAG, publicKey, record: ring.seal(context, encodeShareRecord(parts)) };
-    isFull = true;
-    expect(await held.write(wallet, { row: restoredRow(EPOCH, 3n, null), put, owesShare: true })).toBe(false);
+    const { clock, disk, healed, owe, stored, rotate, finish, share } = await standOf(party);
+    disk.isFull = true;
+    expect(await owe()).toBe(false);
     await clock.advanceAsync(OUTAGE_MS);
 
     // The rotation is as fast as a store is: it may be over before what is owed is tried again.
-    isFull = false;
-    await startRotation({ ...setup, ring }, KEYS.second);
+    disk.isFull = false;
+    await rotate();
     let isDone = false;
-    const finishing = finishRotation({ store: rows, ring, places, clock }).finally(() => {
+    const finishing = finish().finally(() => {
       isDone = true;
     });
     for (let turn = 0; turn < 20; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
     while (!isDone || healed.length === 0) await clock.advanceAsync(1_000);
     expect(await finishing).toMatchObject({ isDone: true, leftRows: 0, foreignRows: 0 });
-
-    const stored = await new DurablePartyStore(rows).share(WALLET_ID, EPOCH);
-    if (stored === null) throw new Error("no share");
-    expect(openStoredShare(ring, WALLET_ID, party, stored).share).toBe(parts.share);
+    expect(await stored()).toBe(share);
   });
 });

@@ -8,6 +8,7 @@ import type { BroadcastOutcome, Chain, ChainLog, GasEstimate, TransactionStandin
 import type { Clock } from "../../domain/clock.js";
 import type { Read } from "../../ports.js";
 import { addressOf, recoverAddress } from "./fake-signer.js";
+import type { Gate } from "../../storage/test/mortal-life.js";
 
 export const CHAIN_ID = 56;
 export const CONFIRMATIONS = 4;
@@ -148,7 +149,7 @@ export class FakeChain {
   }
 
   /** `gate`: what the life of the program does around each call that is a send or a look. */
-  port(gate: <T>(act: () => Promise<T>) => Promise<T>): Chain {
+  port(gate: Gate): Chain {
     const read = async <T>(value: (state: State) => T): Promise<Read<T>> => {
       if (this.isMute) return new Promise<never>(() => {});
       const weather = this.weather();

@@ -15,6 +15,7 @@ import type {
 } from "../../venue-money.js";
 import { BRIDGE, CHAIN_ID, CONFIRMATIONS, type FakeChain, OLD_TOKEN, takenIn, TOKEN, VAULT } from "./fake-chain.js";
 import { ACCOUNT, isTextSigned } from "./fake-signer.js";
+import type { Gate } from "../../storage/test/mortal-life.js";
 
 export type Style = "named" | "listed";
 /** Of one call. `late` acts after twenty seconds, its answer lost; `down`: nothing left. */
@@ -96,7 +97,7 @@ export class FakeMoney {
     return { venue: this.venue, accountId: ACCOUNT, payer: null, close: () => {} };
   }
 
-  port(gate: <T>(act: () => Promise<T>) => Promise<T>): VenueMoney {
+  port(gate: Gate): VenueMoney {
     const isListed = this.#style === "listed";
     const look = <T>(value: () => T): Promise<Read<T>> =>
       gate(async () =>

@@ -6,7 +6,8 @@ import { afterAll, describe, expect, it } from "vitest";
 import { OLD_TOKEN, VAULT } from "./fake-chain.js";
 import { ACCOUNT } from "./fake-signer.js";
 import { judged } from "./transfer-judge.js";
-import { type Death, type Life, TransferWorld } from "./transfer-world.js";
+import type { Death } from "../../storage/test/mortal-life.js";
+import { type Life, TransferWorld } from "./transfer-world.js";
 
 const IS_WHOLE = process.env["TRANSFER_KILLS"] === "all";
 const STEP = IS_WHOLE ? 1 : 3;

@@ -2,11 +2,11 @@
  * A service with one wallet, its ledger, a chain and two venues, over several lives: a life ends before or after any act
  * on the outside (a commit, a signature, a send, a look), and the next one begins from what is durable.
  */
-import { ServiceError } from "../../domain/errors.js";
+import type { ServiceError } from "../../domain/errors.js";
 import { silentLogger } from "../../domain/logger.js";
 import { VirtualClock } from "../../domain/virtual-clock.js";
-import { completeStore, type StateStore } from "../../storage/state-store.js";
 import { createMemoryStore, type MemoryStore } from "../../storage/test/memory-store.js";
+import { type Death, MortalLife, outcomeOf } from "../../storage/test/mortal-life.js";
 import type { SigningRequest } from "../../custody/provider/wallet-provider.js";
 import type { DepositAsk, InternalAsk, WithdrawalAsk } from "../openings.js";
 import { Rounds } from "../rounds.js";
@@ -21,12 +21,6 @@ import { ACCOUNT, signedWith } from "./fake-signer.js";
 
 export const WALLET_ID = "5f0c7c3e-6f6b-4f0e-9a53-0a4c8f1f2d10";
 export const START = { token: 10n ** 15n, native: 10n ** 18n } as const;
-
-/** Before act number `at` of a life (from 1), or right after it. */
-export interface Death {
-  readonly at: number;
-  readonly isAfter: boolean;
-}
 
 export interface Life {
   readonly transfers: Transfers;
@@ -56,22 +50,14 @@ export class TransferWorld {
   #keeper: TransferKeeper | null = null;
 
   async live(death: Death | null = null, maxWaitMs = DEPOSIT_WAIT_MS): Promise<Life> {
-    let acts = 0;
-    let isDead = false;
-    const never = () => new Promise<never>(() => {});
-    const book: TransferBook = new TransferBook(gatedStore(this.store, (act) => gate(act)));
-    const gate = async <T>(act: () => Promise<T>): Promise<T> => {
-      if (isDead) return never();
-      acts++;
-      if (death?.at !== acts) return act();
-      isDead = true;
-      if (death.isAfter) await act();
+    const mortal: MortalLife = new MortalLife(death, () => {
       for (const { kind, state } of book.open()) {
         const name = `${kind}/${state}`;
         this.deathStates.set(name, (this.deathStates.get(name) ?? 0) + 1);
       }
-      return never();
-    };
+    });
+    const { gate, isDead, acts } = mortal;
+    const book: TransferBook = new TransferBook(mortal.store(this.store));
     const parts: TransferParts = {
       book,
       signer: {
@@ -96,7 +82,7 @@ export class TransferWorld {
     const rounds = new Rounds(parts);
     this.#keeper = new TransferKeeper(parts, rounds);
     const transfers = new Transfers(parts, rounds, { depositWaitMs: maxWaitMs, lookMs: 500 });
-    return { transfers, keeper: this.#keeper, isDead: () => isDead, acts: () => acts };
+    return { transfers, keeper: this.#keeper, isDead, acts };
   }
 
   newId(): string {
@@ -120,28 +106,35 @@ export class TransferWorld {
     const { venue } = money;
     return {
       ...{ transferId: null, ownerId: "owner-1", walletId: WALLET_ID, account: ACCOUNT, venue, requestId: "r-1" },
-      alongside: [],
+      alongside: () => [],
     };
   }
 
   /** The outcome of a call while time passes: `done`, the code of a refusal, or `dead`. */
   async outcome(life: Life, call: Promise<unknown>, maxMs = 60_000): Promise<string> {
-    let outcome: string | null = null;
-    call.then(
-      () => {
-        outcome = "done";
-      },
-      (error: unknown) => {
-        outcome = error instanceof ServiceError ? error.code : `BUG ${String(error)}`;
-      },
+    return outcomeOf(
+      this.clock,
+      life,
+      call.then(() => "done"),
+      { maxMs },
     );
-    for (let passedMs = 0; passedMs <= maxMs; passedMs += 500) {
-      await this.clock.advanceAsync(0);
-      if (outcome !== null) return outcome;
-      if (life.isDead()) return "dead";
-      await this.clock.advanceAsync(500);
-    }
-    return "hangs";
+  }
+
+  /** What a call that is not refused returns, while time passes. */
+  async answered<T>(life: Life, call: Promise<T>): Promise<T> {
+    await this.outcome(life, call);
+    return call;
+  }
+
+  /** Rejects where the call is not refused. */
+  async refusal(life: Life, call: Promise<unknown>): Promise<ServiceError> {
+    await this.outcome(life, call);
+    return call.then(
+      () => {
+        throw new Error("it was not refused");
+      },
+      (error: unknown) => error as ServiceError,
+    );
   }
 
   /** Until nothing is open, at most thirty hours. */
@@ -182,12 +175,7 @@ export class TransferWorld {
   }
 }
 
-function gatedStore(store: StateStore, gate: <T>(act: () => Promise<T>) => Promise<T>): StateStore {
-  return completeStore({
-    get: (namespace, key) => store.get(namespace, key),
-    scan: (namespace, options) => store.scan(namespace, options),
-    commit: (batch) => gate(() => store.commit(batch)),
-    status: () => store.status(),
-    close: () => store.close(),
-  });
+export async function begun(): Promise<{ world: TransferWorld; life: Life }> {
+  const world = new TransferWorld();
+  return { world, life: await world.live() };
 }

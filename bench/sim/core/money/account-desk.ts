@@ -59,7 +59,7 @@ export class AccountDesk {
     return { ok: true, value: account.walletE12 };
   }
 
-  /** As adjustWallet, of the spot account; no perp account changes, so nobody is told. */
+  /** Changes the spot account as adjustWallet does the other; no perp account changes, so no stream reports it. */
   adjustSpot(accountId: string, amountE12: bigint): SimResult<bigint> {
     const account = this.#deps.ledger.account(accountId);
     if (account.spotE12 + amountE12 < 0n) return refuse("INSUFFICIENT_BALANCE");

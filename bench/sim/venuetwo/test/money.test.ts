@@ -100,7 +100,7 @@ describe("deposits at the local venuetwo", () => {
     expect(spotOf(venue) - before).toBe(12_000_001n);
   });
 
-  it("land in the perp account where the venue is told so, from each of its chains", async () => {
+  it("land in the perp account where the control route says so, from each of its chains", async () => {
     const { world, venue, block } = await start([1, 42161]);
     expect(await control(venue, "withdrawals", { landing: "perp" })).toMatchObject({ landing: "perp" });
     const before = perpOf(venue);
@@ -215,7 +215,7 @@ describe("withdrawals at the local venuetwo", () => {
     expect(await ask({})).toMatchObject({ withdrawId: expect.any(String) });
   });
 
-  it("count a wallet's nonce once, or twice where the venue is told so", async () => {
+  it("count a wallet's nonce once, or twice where the control route says so", async () => {
     const { world, venue, look, block } = await start();
     const params = await withdrawal(NOW_MS, { amount: "3" });
     expect(await withdraw(venue, params)).toMatchObject({ withdrawId: expect.any(String) });

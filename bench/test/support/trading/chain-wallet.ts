@@ -71,7 +71,7 @@ export async function startChainWallet(
   return wallet;
 }
 
-/** A token of the local world as a room is told of it. */
+/** A token of the local chains in the form of a room's options. */
 export function tokenOf(chainId: WorldChainId, symbol: string): Token {
   const { address, contract, decimals } = worldToken(chainId, symbol);
   return { chainId, symbol, address: address.toLowerCase(), decimals, resetsAllowance: contract === "OldToken" };

@@ -2,7 +2,8 @@
 import { describe, expect, it } from "vitest";
 import type { Decision } from "../../../../bench/sim/signer/signer-model.js";
 import type { Wallet, WalletSignature } from "../../provider/wallet-provider.js";
-import { type Death, type Fate, type Life, OutsideWorld, OWNER } from "./outside-world.js";
+import type { Death } from "../../../storage/test/mortal-life.js";
+import { type Fate, type Life, OutsideWorld, OWNER } from "./outside-world.js";
 
 const DECISIONS: Readonly<Record<string, Decision>> = {
   "at once": { kind: "approve" },

@@ -11,8 +11,8 @@ import { silentLogger } from "../../../domain/logger.js";
 import { Owners } from "../../../domain/owner.js";
 import { VirtualClock } from "../../../domain/virtual-clock.js";
 import { createKeyedHash } from "../../../storage/server-secret.js";
-import { completeStore, type StateStore } from "../../../storage/state-store.js";
 import { createMemoryStore, type MemoryStore } from "../../../storage/test/memory-store.js";
+import { type Death, type Gate, MortalLife, outcomeOf } from "../../../storage/test/mortal-life.js";
 import { portableVerifier } from "../../mpc/parts/final-signature.js";
 import type { Wallet, WalletSignature } from "../../provider/wallet-provider.js";
 import { OutsideProvider } from "../outside-provider.js";
@@ -20,12 +20,6 @@ import type { OutsideName, OutsideReply, OutsideRequest, OutsideSigner } from ".
 import { RequestIds } from "../request-ids.js";
 import { OUTSIDE_REQUESTS, placeOf, readRequestRow } from "../request-row.js";
 import { OUTSIDE_WALLETS, readWalletRow } from "../wallet-row.js";
-
-/** Before act number `at` of a life (from 1), or right after it. */
-export interface Death {
-  readonly at: number;
-  readonly isAfter: boolean;
-}
 
 /** What becomes of one call: `lostBefore` never reached the signer, `lostAfter` did. */
 export type Fate = "pass" | "lostBefore" | "lostAfter" | "hang" | "notSent" | "busy" | "garbage";
@@ -63,46 +57,22 @@ export class OutsideWorld {
 
   async live(death: Death | null = null): Promise<Life> {
     this.#life?.stop();
-    let acts = 0;
-    let isDead = false;
-    const never = () => new Promise<never>(() => {});
-    const gate = async <T>(act: () => Promise<T>): Promise<T> => {
-      if (isDead) return never();
-      acts++;
-      if (death?.at !== acts) return act();
-      isDead = true;
-      if (death.isAfter) await act();
-      return never();
-    };
+    const mortal = new MortalLife(death);
+    const { gate, isDead, acts } = mortal;
     const provider = new OutsideProvider({
-      ...{ signer: this.#signer(gate), store: gatedStore(this.store, gate), owners: this.owners, hash: HASH },
+      ...{ signer: this.#signer(gate), store: mortal.store(this.store), owners: this.owners, hash: HASH },
       creationWrites: ({ walletId }) => [{ namespace: "audit-test", key: walletId, value: Buffer.of(1) }],
       ...{ verifier: portableVerifier, clock: this.clock, takesDigests: this.takesDigests },
       logger: { ...silentLogger, error: (event) => void this.errors.push(event) },
     });
     this.#life = provider;
     await provider.start();
-    return { provider, isDead: () => isDead, acts: () => acts };
+    return { provider, isDead, acts };
   }
 
   /** What a call comes to while time passes: its value, the code of its refusal, or `dead`. */
   async outcome<T>(life: Life, call: Promise<T>, maxMs = 60_000): Promise<T | string> {
-    let outcome: { readonly value: T | string } | null = null;
-    call.then(
-      (value) => {
-        outcome = { value };
-      },
-      (error: unknown) => {
-        outcome = { value: error instanceof ServiceError ? error.code : `BUG ${String(error)}` };
-      },
-    );
-    for (let passedMs = 0; passedMs <= maxMs; passedMs += STEP_MS) {
-      await this.clock.advanceAsync(0);
-      if (outcome !== null) return (outcome as { readonly value: T | string }).value;
-      if (life.isDead()) return "dead";
-      await this.clock.advanceAsync(STEP_MS);
-    }
-    return "hangs";
+    return outcomeOf(this.clock, life, call, { maxMs, stepMs: STEP_MS });
   }
 
   /** The rejection of a call, while time passes. */
@@ -152,7 +122,7 @@ export class OutsideWorld {
     if (recovered !== address) throw new Error("a signature of another key left");
   }
 
-  #signer(gate: <T>(act: () => Promise<T>) => Promise<T>): OutsideSigner {
+  #signer(gate: Gate): OutsideSigner {
     const called = (way: "begin" | "look", name: OutsideName, timeoutMs: number, act: () => OutsideReply) =>
       gate(() => this.#called(way, name, timeoutMs, act));
     return {
@@ -222,14 +192,4 @@ export class OutsideWorld {
 
 function isLive(state: string): boolean {
   return state !== "REFUSED" && state !== "FAILED";
-}
-
-function gatedStore(store: StateStore, gate: <T>(act: () => Promise<T>) => Promise<T>): StateStore {
-  return completeStore({
-    get: (namespace, key) => store.get(namespace, key),
-    scan: (namespace, options) => store.scan(namespace, options),
-    commit: (batch) => gate(() => store.commit(batch)),
-    status: () => store.status(),
-    close: () => store.close(),
-  });
 }

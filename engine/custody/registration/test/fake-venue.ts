@@ -8,6 +8,7 @@ import type { Clock } from "../../../domain/clock.js";
 import { VirtualClock } from "../../../domain/virtual-clock.js";
 import type { ActOutcome, AgentRegistrar, KeyStanding, VenueKey, WalletAct } from "../../../key-registrar.js";
 import type { Read } from "../../../ports.js";
+import type { Gate } from "../../../storage/test/mortal-life.js";
 
 export type Style = "long" | "short";
 /**
@@ -97,7 +98,7 @@ export class FakeVenue {
   }
 
   /** `gate`: what the life of the program does around each request. */
-  registrar(gate: <T>(act: () => Promise<T>) => Promise<T>): AgentRegistrar {
+  registrar(gate: Gate): AgentRegistrar {
     return {
       kind: "agent",
       names: NAMES,

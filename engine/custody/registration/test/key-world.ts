@@ -3,11 +3,11 @@
  * outside (a commit, a signature, a request), and the next one begins from what is durable.
  */
 import { VirtualClock } from "../../../domain/virtual-clock.js";
-import { ServiceError } from "../../../domain/errors.js";
+import type { ServiceError } from "../../../domain/errors.js";
 import { silentLogger } from "../../../domain/logger.js";
 import type { AgentRegistrar, KeyRegistrar, StoredSecret } from "../../../key-registrar.js";
-import { completeStore, type StateStore } from "../../../storage/state-store.js";
 import { createMemoryStore, type MemoryStore } from "../../../storage/test/memory-store.js";
+import { type Death, MortalLife, outcomeOf } from "../../../storage/test/mortal-life.js";
 import { plainSealer } from "../../provider/test/plain-sealer.js";
 import { seededRandom } from "../../sealing/test/sealing-doubles.js";
 import { KeyBook } from "../key-book.js";
@@ -23,12 +23,6 @@ export const OWNER = {
   account: "0x00000000000000000000000000000000000000aa",
   requestId: "r-1",
 } as const;
-
-/** Before act number `at` of a life (from 1), or right after it. */
-export interface Death {
-  readonly at: number;
-  readonly isAfter: boolean;
-}
 
 export interface Life {
   readonly registrations: KeyRegistrations;
@@ -60,19 +54,10 @@ export class KeyWorld {
 
   /** `registrar`: in place of that of the venue. */
   async live(death: Death | null = null, registrar: KeyRegistrar | null = null): Promise<Life> {
-    let acts = 0;
-    let isDead = false;
-    const never = () => new Promise<never>(() => {});
-    const gate = async <T>(act: () => Promise<T>): Promise<T> => {
-      if (isDead) return never();
-      acts++;
-      if (death?.at !== acts) return act();
-      isDead = true;
-      if (death.isAfter) await act();
-      return never();
-    };
+    const mortal = new MortalLife(death);
+    const { gate, isDead, acts } = mortal;
     const parts: KeyParts = {
-      book: new KeyBook(gatedStore(this.store, gate)),
+      book: new KeyBook(mortal.store(this.store)),
       sealer: { ...plainSealer, kekId: "plain", rewrap: () => null },
       provider: {
         sign: (_walletId, _origin, request) =>
@@ -96,30 +81,18 @@ export class KeyWorld {
     return {
       registrations: new KeyRegistrations(parts, turns),
       keeper: this.#keeper,
-      isDead: () => isDead,
-      acts: () => acts,
+      isDead,
+      acts,
     };
   }
 
   /** The outcome of a call while time passes: a key, the code of a refusal, or `dead`. */
   async outcome(life: Life, call: Promise<unknown>, maxMs = 60_000): Promise<string> {
-    let outcome: string | null = null;
-    call.then(
-      (value) => {
-        outcome = "done";
-        this.#note(value);
-      },
-      (error: unknown) => {
-        outcome = error instanceof ServiceError ? error.code : `BUG ${String(error)}`;
-      },
-    );
-    for (let passedMs = 0; passedMs <= maxMs; passedMs += 500) {
-      await this.clock.advanceAsync(0);
-      if (outcome !== null) return outcome;
-      if (life.isDead()) return "dead";
-      await this.clock.advanceAsync(500);
-    }
-    return "hangs";
+    const noted = call.then((value) => {
+      this.#note(value);
+      return "done";
+    });
+    return outcomeOf(this.clock, life, noted, { maxMs });
   }
 
   #note(value: unknown): void {
@@ -153,16 +126,6 @@ export class KeyWorld {
       if (addressOf(Buffer.from(secretHex.slice(2), "hex")) !== signer)
         throw new Error("the secret of another was told");
   }
-}
-
-function gatedStore(store: StateStore, gate: <T>(act: () => Promise<T>) => Promise<T>): StateStore {
-  return completeStore({
-    get: (namespace, key) => store.get(namespace, key),
-    scan: (namespace, options) => store.scan(namespace, options),
-    commit: (batch) => gate(() => store.commit(batch)),
-    status: () => store.status(),
-    close: () => store.close(),
-  });
 }
 
 /** At the `long` style, in its first life. */

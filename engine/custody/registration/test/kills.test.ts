@@ -1,7 +1,8 @@
 /** A program that dies before or after any commit, signature or request of a registration, a rotation, a revocation. */
 import { describe, expect, it } from "vitest";
 import type { Style } from "./fake-venue.js";
-import { type Death, KeyWorld, type Life, OWNER } from "./key-world.js";
+import type { Death } from "../../../storage/test/mortal-life.js";
+import { KeyWorld, type Life, OWNER } from "./key-world.js";
 
 const STYLES: readonly Style[] = ["long", "short"];
 const ACTS = ["register", "rotate", "revoke"] as const;
