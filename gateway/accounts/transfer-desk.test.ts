@@ -50,11 +50,6 @@ function orderOf(world: TransferWorld, amount = AMOUNT) {
   return { venue, chainId, network, symbol, amount, broker };
 }
 
-async function answered<T>(world: TransferWorld, life: Life, call: Promise<T>): Promise<T> {
-  await world.outcome(life, call);
-  return call;
-}
-
 const outcomesOf = (acts: readonly WalletAct[]) => acts.map(({ what, outcome }) => [what, outcome]);
 
 describe("a transfer by the desk", () => {
@@ -62,8 +57,8 @@ describe("a transfer by the desk", () => {
     const world = new TransferWorld();
     const life = await world.live();
     const { desk, acts } = deskOf(world, life);
-    const first = await answered(world, life, desk.deposit(wallet, orderOf(world), callWith("key-1")));
-    const again = await answered(world, life, desk.deposit(wallet, orderOf(world), callWith("key-1")));
+    const first = await world.answered(life, desk.deposit(wallet, orderOf(world), callWith("key-1")));
+    const again = await world.answered(life, desk.deposit(wallet, orderOf(world), callWith("key-1")));
     expect([first.replayed, again]).toEqual([false, { data: first.data, replayed: true }]);
     expect(first.data).toMatchObject({ amount: "7", status: "broadcast", blockNumber: expect.any(Number) });
     expect(outcomesOf(acts)).toEqual([
@@ -86,7 +81,7 @@ describe("a transfer by the desk", () => {
         const life = await world.live();
         const [row] = await world.rows(life);
         const { desk } = deskOf(world, life);
-        const found = await answered(world, life, desk.deposit(wallet, orderOf(world), callWith("key-1")));
+        const found = await world.answered(life, desk.deposit(wallet, orderOf(world), callWith("key-1")));
         if (row !== undefined) expect([at, found.data.transferId]).toEqual([at, row.transferId]);
         await world.untilQuiet(life);
         expect([at, (await world.rows(life)).length, world.chain.deposits().length]).toEqual([at, 1, 1]);
@@ -107,7 +102,7 @@ describe("a transfer by the desk", () => {
       find: { value: (transferId: string) => life.transfers.find(transferId) },
     }) as typeof life.transfers;
     const { desk } = deskOf(world, { transfers: faulty });
-    const { data } = await answered(world, life, desk.deposit(wallet, orderOf(world), callWith(null)));
+    const { data } = await world.answered(life, desk.deposit(wallet, orderOf(world), callWith(null)));
     expect(data).toMatchObject({ status: "broadcast", transferId: expect.any(String) });
   });
 
@@ -118,8 +113,8 @@ describe("a transfer by the desk", () => {
     const tooLittle = desk.deposit(wallet, orderOf(world, 1n), callWith("key-1"));
     await world.outcome(life, tooLittle);
     await expect(tooLittle).rejects.toMatchObject({ code: "DEPOSIT_BELOW_MINIMUM" });
-    expect(acts.filter(({ outcome }) => outcome !== "pending")).toEqual([]);
-    const { replayed } = await answered(world, life, desk.deposit(wallet, orderOf(world), callWith("key-1")));
+    expect(acts).toEqual([]);
+    const { replayed } = await world.answered(life, desk.deposit(wallet, orderOf(world), callWith("key-1")));
     expect(replayed).toBe(false);
   });
 
@@ -129,11 +124,7 @@ describe("a transfer by the desk", () => {
     world.signerError = new ServiceError("POLICY_REFUSED", { rule: "CONTRACT" });
     const { desk, acts } = deskOf(world, life);
     const refused = desk.deposit(wallet, orderOf(world), callWith(null));
-    await world.outcome(life, refused);
-    const error = await refused.then(
-      () => expect.unreachable("it was not refused"),
-      (reason: unknown) => reason as ServiceError,
-    );
+    const error = await world.refusal(life, refused);
     expect([error.code, error.context["rule"]]).toEqual(["POLICY_REFUSED", "CONTRACT"]);
     expect(await desk.find(String(error.context["transferId"]))).toMatchObject({
       state: "failed",
