@@ -88,6 +88,9 @@ export interface WalletText {
   readonly text: string;
 }
 
+/** 65 bytes r ‖ s ‖ v, as `0x` hex. */
+export const SIGNATURE_TEXT = /^0x[0-9a-fA-F]{130}$/;
+
 /** An act of the wallet at the venue, not signed yet. */
 export interface WalletAct {
   readonly toSign: WalletText;

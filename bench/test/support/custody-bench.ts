@@ -271,6 +271,27 @@ export async function madeWallet(caller: WalletCaller, userId: string): Promise<
   return walletIn(found);
 }
 
+/** A service with one wallet, and a caller of it. */
+export interface WalletStand {
+  readonly place: CustodyPlace;
+  readonly service: ServeProcess;
+  readonly apiKey: MadeKey;
+  readonly caller: WalletCaller;
+  readonly wallet: WalletFields;
+}
+
+/** `name`: of the place and of the user. */
+export async function walletStand(
+  bench: CustodyBench,
+  name: string,
+  { place, scopes }: { readonly place: CustodyPlace; readonly scopes: readonly string[] },
+): Promise<WalletStand> {
+  const service = await bench.start(place);
+  const apiKey = await bench.createKey(place, scopes);
+  const caller = bench.caller(service, apiKey);
+  return { place, service, apiKey, caller, wallet: await madeWallet(caller, name) };
+}
+
 export class RemoteCosigner {
   readonly port: number;
   readonly #child: ChildProcess;

@@ -9,15 +9,14 @@ import { WORLD, type WorldChainId, worldToken } from "../../sim/chain/world-plan
 import { type ChainWorld, startChainWorld } from "../../sim/chain/world.js";
 import {
   CustodyBench,
-  type CustodyPlace,
   madeWallet,
   onceServed,
   toldBy,
   type WalletCaller,
   type WalletFields,
+  walletStand,
 } from "../support/custody-bench.js";
 import { type LocalPair, type PairVenue, startLocalPair } from "../support/local-pair.js";
-import type { MadeKey, ServeProcess } from "../support/serve-bench.js";
 import { pause } from "../support/system.js";
 
 const SCOPES = ["read", "sign", "trade", "transfer", "admin"];
@@ -96,22 +95,8 @@ const environment = (): Record<string, string> => ({
   VENUEONE_DEPOSIT_PAIRS: pairsOf(42161, "USDC", { bridge }),
 });
 
-interface Stand {
-  readonly place: CustodyPlace;
-  readonly service: ServeProcess;
-  readonly apiKey: MadeKey;
-  readonly caller: WalletCaller;
-  readonly wallet: WalletFields;
-}
-
-async function begun(name: string, changes: Readonly<Record<string, string>> = {}): Promise<Stand> {
-  const place = bench.place(name, { ...environment(), ...changes }, POLICY);
-  const service = await bench.start(place);
-  const apiKey = await bench.createKey(place, SCOPES);
-  const caller = bench.caller(service, apiKey);
-  const wallet = await madeWallet(caller, name);
-  return { place, service, apiKey, caller, wallet };
-}
+const begun = (name: string, changes: Readonly<Record<string, string>> = {}) =>
+  walletStand(bench, name, { place: bench.place(name, { ...environment(), ...changes }, POLICY), scopes: SCOPES });
 
 /** Tokens of both chains, and coins for gas. */
 async function funded({ address }: WalletFields, amount = "100"): Promise<void> {

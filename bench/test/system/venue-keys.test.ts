@@ -13,16 +13,17 @@ import type { Reply } from "../../../gateway/test/client.js";
 import {
   CustodyBench,
   type CustodyPlace,
-  madeWallet,
   onceServed,
   outcomeOf,
   toldBy,
   type WalletCaller,
   type WalletFields,
+  type WalletStand,
+  walletStand,
 } from "../support/custody-bench.js";
 import { type LocalPair, type PairVenue, startLocalPair } from "../support/local-pair.js";
 import { SecretSearch } from "../support/secret-search.js";
-import type { MadeKey, ServeProcess } from "../support/serve-bench.js";
+import type { ServeProcess } from "../support/serve-bench.js";
 import { pause } from "../support/system.js";
 
 const SCOPES = ["read", "sign", "trade", "admin"];
@@ -48,21 +49,8 @@ afterAll(async () => {
   await pair.stop();
 });
 
-interface Stand {
-  readonly place: CustodyPlace;
-  readonly service: ServeProcess;
-  readonly apiKey: MadeKey;
-  readonly caller: WalletCaller;
-  readonly wallet: WalletFields;
-}
-
-async function begun(name: string, changes: Readonly<Record<string, string>> = {}): Promise<Stand> {
-  const place = bench.place(name, changes);
-  const service = await bench.start(place);
-  const apiKey = await bench.createKey(place, SCOPES);
-  const caller = bench.caller(service, apiKey);
-  return { place, service, apiKey, caller, wallet: await madeWallet(caller, name) };
-}
+const begun = (name: string, changes: Readonly<Record<string, string>> = {}) =>
+  walletStand(bench, name, { place: bench.place(name, changes), scopes: SCOPES });
 
 async function fund(venue: PairVenue, { address }: WalletFields): Promise<void> {
   const reply = await fetch(`${pair[venue].restUrl}/_sim/accounts`, {
@@ -79,7 +67,7 @@ function ask(caller: WalletCaller, target: string, body: unknown, { walletId }: 
 
 /** Positions and orders of the wallet at the venue, named by its id alone. */
 async function watched(
-  { service, caller, wallet }: Pick<Stand, "service" | "caller" | "wallet">,
+  { service, caller, wallet }: Pick<WalletStand, "service" | "caller" | "wallet">,
   venue: PairVenue,
 ): Promise<{ readonly stream: StreamClient; readonly positions: Fold; readonly orders: Fold }> {
   const stream = await StreamClient.open(service.port);

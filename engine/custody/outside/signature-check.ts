@@ -2,6 +2,7 @@
  * What an outside signer hands over, before anything uses it: a signature that recovers to the wallet's key, and a key
  * that belongs to its address. What fails here goes no further.
  */
+import { SIGNATURE_TEXT } from "../../key-registrar.js";
 import { isSame } from "../mpc/base/bits.js";
 import type { SignatureVerifier } from "../mpc/parts/final-signature.js";
 import { decodePoint, uncompressed } from "../mpc/base/point.js";
@@ -9,8 +10,6 @@ import { HALF_ORDER, ORDER, readScalar } from "../mpc/base/scalar.js";
 import { addressBytesOf, addressText } from "../provider/wallet-names.js";
 import type { OutsideWallet } from "./outside-signer.js";
 
-/** r ‖ s ‖ v. */
-const SIGNATURE = /^0x[0-9a-fA-F]{130}$/;
 const PUBLIC_KEY = /^0x0[23][0-9a-fA-F]{64}$/;
 const WALLET_REF = /^[\x21-\x7e]{1,128}$/;
 const RS_BYTES = 64;
@@ -23,7 +22,7 @@ export function checkedSignature(
   publicKey: string,
   verifier: SignatureVerifier,
 ): string | null {
-  if (!SIGNATURE.test(text)) return null;
+  if (!SIGNATURE_TEXT.test(text)) return null;
   const bytes = Buffer.from(text.slice(2), "hex");
   const [r, s] = [readScalar(bytes, 0), readScalar(bytes, RS_BYTES / 2)];
   if (r === 0n || r >= ORDER || s === 0n || s > HALF_ORDER) return null;

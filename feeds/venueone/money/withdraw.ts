@@ -5,7 +5,7 @@
  * The ledger shows what left the account, and not what the bridge did of it: `look` says `pending` and never `completed`.
  */
 import { pow10Big } from "../../../engine/domain/decimal.js";
-import type { MadeAct, WalletAct } from "../../../engine/key-registrar.js";
+import { type MadeAct, SIGNATURE_TEXT, type WalletAct } from "../../../engine/key-registrar.js";
 import type { AccountSession, CallOptions, Read } from "../../../engine/ports.js";
 import type {
   MoneyOutcome,
@@ -39,7 +39,6 @@ const FEE_USDC = 1n;
 const HISTORY_LAG_MS = 10_000;
 /** The row may be dated before the answer, and our clock may be wrong by this. */
 const DATED_WITHIN_MS = 60_000;
-const SIGNATURE = /^0x[0-9a-fA-F]{130}$/;
 
 type WithdrawRow = Extract<VenueoneWireLedgerRow, { readonly kind: "withdraw" }>;
 
@@ -116,7 +115,7 @@ export class VenueoneWithdrawals implements WithdrawalRail {
     options: CallOptions,
   ): Promise<MoneyOutcome> {
     const request = readRequest(stored);
-    if (request === null || !SIGNATURE.test(signature)) return notSentAct("ACT_UNREADABLE");
+    if (request === null || !SIGNATURE_TEXT.test(signature)) return notSentAct("ACT_UNREADABLE");
     const { account, action } = request;
     const result = await this.#deps.rest.exchange(signedBody(action, action.time, signature), account, 1, options);
     if (result.kind !== "response") return unansweredAct(result);

@@ -6,7 +6,7 @@
  * the wallet's: what became of one is in its list (ledger.ts).
  */
 import type { Clock } from "../../../engine/domain/clock.js";
-import type { MadeAct, WalletAct } from "../../../engine/key-registrar.js";
+import { type MadeAct, SIGNATURE_TEXT, type WalletAct } from "../../../engine/key-registrar.js";
 import type { AccountSession, CallOptions, Read } from "../../../engine/ports.js";
 import type {
   MoneyOutcome,
@@ -47,7 +47,6 @@ import {
 /** Not measured anywhere; its endpoints need one to two seconds to agree about other things. */
 const HISTORY_LAG_MS = 60_000;
 const NO_RIGHT = "the agent has no right to withdraw";
-const SIGNATURE = /^0x[0-9a-fA-F]{130}$/;
 
 export interface VenuetwoWithdrawalsDeps {
   readonly rest: VenuetwoRest;
@@ -134,7 +133,7 @@ export class VenuetwoWithdrawals implements WithdrawalRail {
     options: CallOptions,
   ): Promise<MoneyOutcome> {
     const request = readRequest(stored);
-    if (request === null || !SIGNATURE.test(signature)) return notSentAct("ACT_UNREADABLE");
+    if (request === null || !SIGNATURE_TEXT.test(signature)) return notSentAct("ACT_UNREADABLE");
     const held = heldSession(session);
     if (!held.ok) return notSentAct(held.code);
     const { identity } = held.session;

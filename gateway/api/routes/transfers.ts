@@ -18,7 +18,6 @@ import {
   nativeWithdrawRequestSchema,
   networkOf,
   walletWithdrawRequestSchema,
-  type WithdrawData,
   withdrawReplySchema,
 } from "../../../schemas/transfers.js";
 import { compileValidator } from "../../../schemas/validate.js";
@@ -68,10 +67,11 @@ function depositRoute(context: MoneyContext): Route {
         broker: venue === NATIVE_VENUE ? (body.broker ?? DEFAULT_BROKER) : null,
       };
       const call = callOf(ask);
-      const answer =
-        body.dryRun === true
-          ? { data: await transferDesk.tryDeposit(wallet, order, call), replayed: false }
-          : await transferDesk.deposit(wallet, order, call);
+      const answer = await dryOr(
+        body.dryRun === true,
+        () => transferDesk.tryDeposit(wallet, order, call),
+        () => transferDesk.deposit(wallet, order, call),
+      );
       const reply = { success: true as const, data: answer.data, timestamp: clock.wallMs() };
       return { text: replyText(edge, serialise, reply), replayed: answer.replayed };
     },
@@ -95,10 +95,11 @@ function internalRoute(context: MoneyContext): Route {
         clientTranId: body.clientTranId ?? null,
       };
       const call = callOf(ask);
-      const answer =
-        body.dryRun === true
-          ? { data: await transferDesk.tryMove(wallet, order, call), replayed: false }
-          : await transferDesk.move(wallet, order, call);
+      const answer = await dryOr(
+        body.dryRun === true,
+        () => transferDesk.tryMove(wallet, order, call),
+        () => transferDesk.move(wallet, order, call),
+      );
       const reply = { success: true as const, data: answer.data, timestamp: clock.wallMs() };
       return { text: replyText(edge, serialise, reply), replayed: answer.replayed };
     },
@@ -167,13 +168,24 @@ function withdrawing(context: MoneyContext, read: (ask: Ask) => Withdrawing): (a
   return async (ask) => {
     const { wallet, order, isDry } = read(ask);
     const call = callOf(ask);
-    const { data, replayed }: MoneyAnswer<WithdrawData> = isDry
-      ? { data: await transferDesk.tryWithdraw(wallet, order, call), replayed: false }
-      : await transferDesk.withdraw(wallet, order, call);
+    const { data, replayed } = await dryOr(
+      isDry,
+      () => transferDesk.tryWithdraw(wallet, order, call),
+      () => transferDesk.withdraw(wallet, order, call),
+    );
     const { withdrawalId, status, network, timestamp } = data;
     const reply = { success: true as const, withdrawalId, status, network, data, timestamp };
     return { text: replyText(edge, serialise, reply), replayed };
   };
+}
+
+/** What is checked alone has no earlier reply. */
+async function dryOr<T>(
+  isDry: boolean,
+  check: () => Promise<T>,
+  act: () => Promise<MoneyAnswer<T>>,
+): Promise<MoneyAnswer<T>> {
+  return isDry ? { data: await check(), replayed: false } : act();
 }
 
 /** Throws UNSUPPORTED_EXCHANGE: the interface moves money at these two alone. */
