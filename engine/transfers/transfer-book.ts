@@ -2,18 +2,26 @@
  * The ledger: rows that are not over in memory as they are in the store, the others in the store alone.
  *
  * Invariants: a change is in memory once it is durable, and not before. A row changes in the turn of its lane alone. What
- * belongs together (the row, its mark as open, its place in the wallet's list, the name that it claims) changes in one
- * commit.
+ * belongs together (the row, its mark as open, its place in the wallet's list, the name that it claims, its row of the
+ * record) changes in one commit.
  *
  * Bounds: as many rows are open as requests and their lanes let begin.
  */
 import { ServiceError } from "../domain/errors.js";
-import { allRows, decodeJson, encodeJson, type StateStore, type StateWrite } from "../storage/state-store.js";
+import {
+  allRows,
+  decodeJson,
+  encodeJson,
+  MAX_SCAN_ROWS,
+  type StateStore,
+  type StateWrite,
+} from "../storage/state-store.js";
 import { decodeTransfer, encodeTransfer } from "./row-decoder.js";
+import { NO_TRANSFER_RECORD, type TransferRecord } from "./transfer-record.js";
 import { type InternalRow, isEnded, isOpen, type TransferKind, type TransferRow } from "./transfer-row.js";
 
 export const TRANSFER_NAMESPACE = "transfer";
-/** Keys of rows that are not over. */
+/** Keys of rows that are not over, each with the number of its last change. */
 const OPEN_NAMESPACE = "transfer-open";
 /** Wallet, then the newest first. */
 const LIST_NAMESPACE = "transfer-list";
@@ -22,6 +30,8 @@ const NAME_NAMESPACE = "transfer-name";
 /** Chain and account: a nonce below this one is used for good. */
 const NONCE_NAMESPACE = "transfer-nonce";
 const MARK = encodeJson(1);
+/** Rows of before were marked with the same number, whatever had changed of them. */
+const FIRST_CHANGE = 1;
 const TIME_DIGITS = 16;
 
 export interface TransferPage {
@@ -39,32 +49,45 @@ export interface TransferCount {
   readonly count: number;
 }
 
+/** Where a transfer is in the list of its wallet. */
+export interface ListedTransfer {
+  readonly transferId: string;
+  readonly createdAtMs: number;
+}
+
 interface Held {
   readonly row: TransferRow;
   readonly value: Uint8Array;
+  /** Number of the change that made it what it is, from 1. */
+  readonly change: number;
 }
 
-export type HearTransfer = (row: TransferRow) => void;
+/** `before`: the row as it was; null: it is new. */
+export type HearTransfer = (row: TransferRow, before: TransferRow | null) => void;
 
 export class TransferBook {
   readonly #store: StateStore;
+  readonly #record: TransferRecord;
   readonly #open = new Map<string, Held>();
   readonly #nonces = new Map<string, number>();
   readonly #listeners = new Set<HearTransfer>();
   readonly #ended = new Map<string, number>();
 
-  constructor(store: StateStore) {
+  constructor(store: StateStore, record: TransferRecord = NO_TRANSFER_RECORD) {
     this.#store = store;
+    this.#record = record;
   }
 
   /** Rejects with STORE_UNAVAILABLE, or LEDGER_BROKEN for a row that cannot be read. */
   async load(): Promise<void> {
-    for await (const { key } of allRows(this.#store, OPEN_NAMESPACE)) {
+    for await (const { key, value: mark } of allRows(this.#store, OPEN_NAMESPACE)) {
       const value = await this.#store.get(TRANSFER_NAMESPACE, key);
       if (value === null) throw new ServiceError("LEDGER_BROKEN", { row: key, problem: "marked as open, and missing" });
       const row = decodeTransfer(key, value);
       if (!isOpen(row)) throw new ServiceError("LEDGER_BROKEN", { row: key, problem: "marked as open, and over" });
-      this.#open.set(key, { row, value });
+      const change = decodeJson(mark);
+      if (!Number.isSafeInteger(change)) throw new ServiceError("LEDGER_BROKEN", { row: key, problem: "change" });
+      this.#open.set(key, { row, value, change: change as number });
     }
     for await (const { key, value } of allRows(this.#store, NONCE_NAMESPACE)) {
       const nonce = decodeJson(value);
@@ -107,6 +130,16 @@ export class TransferBook {
     return { rows, next: marks.length < limit ? null : (marks.at(-1)?.key.slice(prefix.length) ?? null) };
   }
 
+  /** The newest of the wallet, newest first, without their rows. */
+  async newest(walletId: string, limit: number): Promise<readonly ListedTransfer[]> {
+    const prefix = `${walletId}/`;
+    const marks = await this.#store.scan(LIST_NAMESPACE, { prefix, limit: Math.min(limit, MAX_SCAN_ROWS) });
+    return marks.map(({ key }) => {
+      const [newestFirst = "", transferId = ""] = key.slice(prefix.length).split("/");
+      return { transferId, createdAtMs: Number.MAX_SAFE_INTEGER - Number(newestFirst) };
+    });
+  }
+
   /** The row that has the name; null: none. */
   async named(row: Pick<InternalRow, "venue" | "account" | "clientTranId">): Promise<TransferRow | null> {
     const value = await this.#store.get(NAME_NAMESPACE, nameKey(row));
@@ -123,6 +156,7 @@ export class TransferBook {
     const named = row.kind === "internal" ? nameKey(row) : null;
     const absent = (namespace: string, key: string) => ({ namespace, key, expected: null });
     const mark = (namespace: string, key: string) => ({ namespace, key, value: MARK });
+    const recorded = this.#record.changed(row, FIRST_CHANGE);
     try {
       const isMade = await this.#store.commit({
         conditions: [
@@ -131,13 +165,17 @@ export class TransferBook {
         ],
         writes: [
           { namespace: TRANSFER_NAMESPACE, key: transferId, value },
-          mark(OPEN_NAMESPACE, transferId),
+          { namespace: OPEN_NAMESPACE, key: transferId, value: encodeJson(FIRST_CHANGE) },
           mark(LIST_NAMESPACE, listKey(row)),
           ...(named === null ? [] : [{ namespace: NAME_NAMESPACE, key: named, value: encodeJson(transferId) }]),
           ...alongside,
+          ...recorded.writes,
         ],
       });
-      if (isMade) this.#hold(row, value);
+      if (isMade) {
+        recorded.committed();
+        this.#hold({ row, value, change: FIRST_CHANGE }, null);
+      }
       return isMade;
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== "STORE_UNAVAILABLE") throw error;
@@ -160,6 +198,8 @@ export class TransferBook {
     const next = change(row);
     if (next === row) return row;
     const value = encodeTransfer(next);
+    const number = held.change + 1;
+    const recorded = this.#record.changed(next, number);
     const nonceRow = usedNonce === null ? null : nonceKey(usedNonce.chainId, row.account);
     const after =
       usedNonce === null ? 0 : Math.max(usedNonce.nonce + 1, this.nonceAfter(usedNonce.chainId, row.account));
@@ -167,18 +207,20 @@ export class TransferBook {
       conditions: [{ namespace: TRANSFER_NAMESPACE, key: transferId, expected: held.value }],
       writes: [
         { namespace: TRANSFER_NAMESPACE, key: transferId, value },
-        ...(isOpen(next) ? [] : [{ namespace: OPEN_NAMESPACE, key: transferId, value: null }]),
+        { namespace: OPEN_NAMESPACE, key: transferId, value: isOpen(next) ? encodeJson(number) : null },
         ...(nonceRow === null ? [] : [{ namespace: NONCE_NAMESPACE, key: nonceRow, value: encodeJson(after) }]),
+        ...recorded.writes,
       ],
     });
     // Nobody else writes rows: another process works on this store.
     if (!isDone) throw new ServiceError("STORE_UNAVAILABLE", { reason: "CONTENDED", transferId });
+    recorded.committed();
     if (nonceRow !== null) this.#nonces.set(nonceRow, after);
     if (isEnded(next) && !isEnded(row)) {
       const name = `${next.venue}/${next.kind}/${next.state}`;
       this.#ended.set(name, (this.#ended.get(name) ?? 0) + 1);
     }
-    this.#hold(next, value);
+    this.#hold({ row: next, value, change: number }, row);
     return next;
   }
 
@@ -206,10 +248,11 @@ export class TransferBook {
     });
   }
 
-  #hold(row: TransferRow, value: Uint8Array): void {
-    if (isOpen(row)) this.#open.set(row.transferId, { row, value });
+  #hold(held: Held, before: TransferRow | null): void {
+    const { row } = held;
+    if (isOpen(row)) this.#open.set(row.transferId, held);
     else this.#open.delete(row.transferId);
-    for (const hear of [...this.#listeners]) hear(row);
+    for (const hear of [...this.#listeners]) hear(row, before);
   }
 }
 

@@ -198,3 +198,8 @@ export function isOpen(row: TransferRow): boolean {
 export function depositStep(row: DepositRow): StoredStep | null {
   return row.steps.find(({ name }) => name === "deposit") ?? null;
 }
+
+/** Of the version that was mined, or of the newest that is signed; null: none is. */
+export function hashOf({ mined, versions }: StoredStep): string | null {
+  return mined?.hash ?? versions.findLast(({ hash }) => hash !== null)?.hash ?? null;
+}

@@ -106,9 +106,9 @@ export class Transfers {
 
   /** `hear`: called after each change is durable. Call the result to end it. */
   listen(hear: HearTransfer): () => void {
-    return this.#parts.book.listen((row) => {
+    return this.#parts.book.listen((row, before) => {
       try {
-        hear(row);
+        hear(row, before);
       } catch (error) {
         // What was made durable is done, whatever a listener makes of it.
         const errorName = error instanceof Error ? error.name : "unknown";

@@ -13,6 +13,7 @@ import { Rounds } from "../rounds.js";
 import { TransferBook } from "../transfer-book.js";
 import { TransferKeeper } from "../transfer-keeper.js";
 import type { TransferParts } from "../transfer-parts.js";
+import { NO_TRANSFER_RECORD, type TransferRecord } from "../transfer-record.js";
 import type { TransferRow } from "../transfer-row.js";
 import { Transfers } from "../transfers.js";
 import { CHAIN_ID, FakeChain } from "./fake-chain.js";
@@ -46,8 +47,13 @@ export class TransferWorld {
   /** States in which a life ended, with how often. */
   readonly deathStates = new Map<string, number>();
   readonly #last = new Map<string, TransferRow>();
+  readonly #record: TransferRecord;
   #serial = 0;
   #keeper: TransferKeeper | null = null;
+
+  constructor(record: TransferRecord = NO_TRANSFER_RECORD) {
+    this.#record = record;
+  }
 
   async live(death: Death | null = null, maxWaitMs = DEPOSIT_WAIT_MS): Promise<Life> {
     const mortal: MortalLife = new MortalLife(death, () => {
@@ -57,7 +63,7 @@ export class TransferWorld {
       }
     });
     const { gate, isDead, acts } = mortal;
-    const book: TransferBook = new TransferBook(mortal.store(this.store));
+    const book: TransferBook = new TransferBook(mortal.store(this.store), this.#record);
     const parts: TransferParts = {
       book,
       signer: {
