@@ -1,8 +1,7 @@
 /**
  * Closes as rows of the record: one wide decision row, one for each state of an order, one for each filled order.
  *
- * Invariant: a row of the durable lane is always made; a figure that does not fit its column is left out, logged, and
- * kept in `detail`. Rows contain only what replies contain: no credential, no account label.
+ * Invariant: rows contain only what replies contain: no credential, no account label.
  */
 import { formatScaled } from "../domain/decimal.js";
 import { formatRatio, multiplyRatio, ratioFromScaled, ratioFromText, subtractRatio } from "../domain/decimal-ratio.js";
@@ -18,41 +17,32 @@ import { fillIdOf, type OrderEvent } from "../orders/conclude/order-events.js";
 import type { ConcludedTrade, RecordedRun } from "../orders/conclude/record-sink.js";
 import type { RoutingCandidate, RoutingReport } from "../routing/report.js";
 import type { RecordTableName } from "../storage/records/record-table.js";
-import { recordTable } from "../storage/records/schema.js";
 import type { StateWrite } from "../storage/state-store.js";
-import { MAX_ROW_BYTES, outboxWrite, type DurableTable } from "./outbox.js";
-import { RowWriter } from "./row-binary.js";
-import { createRowCodec, type RowCodec, type RowValues } from "./row-codec.js";
+import { detailText, DurableRows } from "./durable-rows.js";
+import type { RowValues } from "./row-codec.js";
 
 /** Scale of the money columns. */
 const MONEY_PLACES = 18;
-const DETAIL_CHARS_MAX = 16_384;
+const CLOSE_TABLES = ["routing_decisions", "fills", "order_events"] as const;
+type CloseTable = (typeof CLOSE_TABLES)[number];
 
 export class CloseRows {
-  readonly #logger: Logger;
-  readonly #writer = new RowWriter(Buffer.alloc(4096));
-  readonly #codecs: Readonly<Record<DurableTable, RowCodec>> = {
-    routing_decisions: createRowCodec(recordTable("routing_decisions")),
-    fills: createRowCodec(recordTable("fills")),
-    order_events: createRowCodec(recordTable("order_events")),
-  };
-
-  readonly #cuts: Record<DurableTable, number> = { routing_decisions: 0, fills: 0, order_events: 0 };
+  readonly #rows: DurableRows<CloseTable>;
 
   constructor(logger: Logger) {
-    this.#logger = logger;
+    this.#rows = new DurableRows(CLOSE_TABLES, logger);
   }
 
   /** Number of figures that lost some of their digits. */
   cutCount(table: RecordTableName): number {
-    return table in this.#cuts ? this.#cuts[table as DurableTable] : 0;
+    return this.#rows.cutCount(table);
   }
 
   decision(concluded: ConcludedTrade): StateWrite[] {
     const { run, events, routing } = concluded;
     const id = decisionId(concluded);
     const writes = run === null ? [] : this.events(run, events);
-    writes.push(this.#write("routing_decisions", concluded.tsMs, id, decisionRow(id, concluded, routing)));
+    writes.push(this.#rows.write("routing_decisions", concluded.tsMs, id, decisionRow(id, concluded, routing)));
     return writes;
   }
 
@@ -61,11 +51,11 @@ export class CloseRows {
     for (const event of events) {
       const { attempt, ver } = event;
       const order = `${run.routeId}|${attempt.clientIdHex}`;
-      writes.push(this.#write("order_events", event.atMs, `${order}|${ver}`, orderEventRow(run, event)));
+      writes.push(this.#rows.write("order_events", event.atMs, `${order}|${ver}`, orderEventRow(run, event)));
       if (!event.filled) continue;
       // A row of its own: the previous one may still wait in the outbox.
       const unique = event.isFilledAgain === true ? `${order}|${ver}` : order;
-      writes.push(this.#write("fills", run.startedAtMs, unique, fillRow(run, event)));
+      writes.push(this.#rows.write("fills", run.startedAtMs, unique, fillRow(run, event)));
     }
     return writes;
   }
@@ -77,41 +67,11 @@ export class CloseRows {
     const kind = event.kind === "replayed" ? "replied" : event.kind;
     const what = { kind, tsMs, ownerId, requestId, symbol, direction, code, data, elapsedMs };
     const concluded = { ...what, run: null, events: [] };
-    return this.#encode("routing_decisions", {
+    return this.#rows.encode("routing_decisions", {
       ...decisionRow(id, concluded, routing),
       dry_run: event.dryRun,
     });
   }
-
-  #write(table: DurableTable, atMs: number, unique: string, row: RowValues): StateWrite {
-    return outboxWrite(table, monthOf(atMs), unique, this.#encode(table, row));
-  }
-
-  #encode(table: DurableTable, row: RowValues): Buffer {
-    const writer = this.#writer;
-    writer.begin(writer.buffer);
-    const replaced = this.#codecs[table].writeAnyway(writer, row);
-    this.#cuts[table] += writer.cutCount;
-    if (replaced.length > 0) {
-      const kept = Object.fromEntries(replaced.map((name) => [name, row[name] ?? null]));
-      this.#logger.error("record_figures_left_out", { name: table, problem: replaced.join(",").slice(0, 200) });
-      if ("detail" in row && !replaced.includes("detail")) {
-        writer.rewind(0);
-        this.#codecs[table].writeAnyway(writer, { ...row, detail: detailText({ leftOut: kept }) });
-      }
-    }
-    if (writer.at > MAX_ROW_BYTES && "detail" in row) {
-      writer.rewind(0);
-      this.#codecs[table].writeAnyway(writer, { ...row, detail: "" });
-    }
-    return Buffer.from(writer.written());
-  }
-}
-
-/** UTC year and month, in the form of toYYYYMM. */
-export function monthOf(atMs: number): number {
-  const date = new Date(atMs);
-  return date.getUTCFullYear() * 100 + date.getUTCMonth() + 1;
 }
 
 /** One id for each conclusion, the same when it is concluded again after a crash. */
@@ -339,9 +299,4 @@ function detailOf(data: TradeData | null, candidates: readonly RoutingCandidate[
       }),
     ),
   });
-}
-
-function detailText(detail: unknown): string {
-  const text = JSON.stringify(detail);
-  return text.length > DETAIL_CHARS_MAX ? "" : text;
 }

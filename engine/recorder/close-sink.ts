@@ -9,8 +9,9 @@ import type { ConcludedTrade, RecordedRun, RecordSink } from "../orders/conclude
 import type { RecordTableName } from "../storage/records/record-table.js";
 import type { StateWrite } from "../storage/state-store.js";
 import type { Batcher } from "./batcher.js";
-import { type CloseRows, monthOf } from "./close-rows.js";
+import type { CloseRows } from "./close-rows.js";
 import type { TableCounts } from "./counters.js";
+import { monthOf } from "./durable-rows.js";
 import type { Outbox } from "./outbox.js";
 
 export interface CloseSinkOptions {

@@ -8,7 +8,7 @@ import type { Batcher } from "./batcher.js";
 import type { TableCounts } from "./counters.js";
 import { LatencyHistogram } from "./latency-histogram.js";
 import { createRowCodec } from "./row-codec.js";
-import { monthOf } from "./close-rows.js";
+import { monthOf } from "./durable-rows.js";
 
 const MAX_PAIRS = 128;
 

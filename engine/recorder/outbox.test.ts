@@ -177,7 +177,7 @@ describe("the rows of closes in the outbox", () => {
     expect(logLines.filter((line) => line.includes("outbox_failed"))).toEqual([]);
     // Rows in the record are no longer in the state store; the refused rows are kept there.
     expect(await stateStore.scan("record-batches", { prefix: "", limit: 10 })).toEqual([]);
-    expect(stateStore.rowCount()).toBe(3 * 48);
+    expect(stateStore.rowCount()).toBe(DURABLE_TABLES.length * 48);
     expect(outbox.backlog()).toEqual({ rows: 0, bytes: 0, backlogged: false });
   });
 });
@@ -247,7 +247,7 @@ describe("the outbox across crashes", () => {
         const begun = await Promise.race([starting, clock.advanceAsync(50).then(() => null)]);
         if (begun === null) continue;
         for (let step = 0; step < 12 && !mortality.dead; step++) {
-          const table = DURABLE_TABLES[Math.floor(random.next() * 3)] as DurableTable;
+          const table = DURABLE_TABLES[Math.floor(random.next() * DURABLE_TABLES.length)] as DurableTable;
           const fresh = Array.from({ length: 1 + Math.floor(random.next() * 90) }, () => `x${next++}`);
           // The conclusion of a close: it is durable when this resolves, even if the process then dies.
           const writes = fresh.map((name) => rowOf(table, name));

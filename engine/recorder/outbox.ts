@@ -1,6 +1,6 @@
 /**
- * The durable lane. Fills, order events and routing decisions wait in the state store until the record store has
- * acknowledged them. They are written in the same atomic batch as the state they report.
+ * The durable lane. Fills, order events, routing decisions and transfers wait in the state store until the record store
+ * has acknowledged them. They are written in the same atomic batch as the state they report.
  *
  *   row ──one commit──→ claimed batch (token, exact bytes; its rows are gone) ──insert──→ stored ──next commit──→ removed
  *
@@ -38,14 +38,14 @@ const ROWS = "record-rows";
 const BATCHES = "record-batches";
 const REFUSED = "record-refused";
 
-/** Written to the state store with a close. In the order of claiming. */
-export const DURABLE_TABLES = ["routing_decisions", "fills", "order_events"] as const;
+/** Written to the state store with a close, or with a change of a transfer. In the order of claiming. */
+export const DURABLE_TABLES = ["routing_decisions", "fills", "transfers", "order_events"] as const;
 export type DurableTable = (typeof DURABLE_TABLES)[number];
 
 /** With the batches themselves this leaves room for acknowledged ones in one commit of the state store. */
 const CLAIM_ROWS = 240;
-/** For the tables with one row per close or order; the rest of the claim is for order events. */
-const CLAIM_ROWS_EACH = 80;
+/** For all tables but that of order events, which gets the rest of the claim, at least as much. */
+const CLAIM_ROWS_EACH = 60;
 /** Below MAX_VALUE_BYTES with its header. */
 const BATCH_BYTES_MAX = 900_000;
 export const MAX_ROW_BYTES = 64 * 1024;
@@ -82,7 +82,12 @@ export class Outbox {
   readonly #options: OutboxOptions;
   readonly #rowsMax: number;
   readonly #bytesMax: number;
-  readonly #rows: Record<DurableTable, number> = { routing_decisions: 0, fills: 0, order_events: 0 };
+  readonly #rows: Record<DurableTable, number> = {
+    routing_decisions: 0,
+    fills: 0,
+    transfers: 0,
+    order_events: 0,
+  };
   #bytes = 0;
   /** Claimed and not acknowledged, oldest first. */
   #batches: OutboxBatch[] = [];

@@ -3,7 +3,7 @@
  *
  *   market.signal → taps → rings → drain → batches → shipper ⇄ spool → store      (may lose rows, counts them;
  *                                                                  sheds where room is short: shedding.ts)
- *   conclusion of a close → outbox in the state store → store                      (never loses)
+ *   conclusion of a close, change of a transfer → outbox in the state store → store        (never loses)
  *
  * Invariants: nothing that trades waits for the store; accepted + recovered = stored + dropped + pending for every
  * table at every moment. A kill -9 loses at most this market data: the rings, the open batches and the batches in
@@ -21,6 +21,7 @@ import type { RecordsState, RecordsStore } from "../storage/records/records-stor
 import type { RecordTableName } from "../storage/records/record-table.js";
 import { RECORD_TABLES } from "../storage/records/schema.js";
 import type { StateStore } from "../storage/state-store.js";
+import type { TransferRecord } from "../transfers/transfer-record.js";
 import { createTokenSource } from "./batch.js";
 import { BufferPool } from "./buffer-pool.js";
 import { CloseRows } from "./close-rows.js";
@@ -34,6 +35,7 @@ import { DEFAULT_RECORDER_SETTINGS, type RecorderSettings } from "./recorder-set
 import { type Shed, Shedding } from "./shedding.js";
 import { Shipper } from "./shipper.js";
 import { Spool } from "./spool.js";
+import { TransferRows } from "./transfer-rows.js";
 
 export interface RecorderOptions {
   readonly store: RecordsStore;
@@ -81,6 +83,8 @@ export interface Recorder {
   watchAll(markets: Iterable<Market>): void;
   /** For the close service. */
   readonly closes: RecordSink;
+  /** For the ledger of transfers. */
+  readonly transfers: TransferRecord;
   /** Takes a snapshot of what a decision sees; call before routing. */
   beforeRoute(market: Market): void;
   latency(stage: string, venue: string, us: number): void;
@@ -100,6 +104,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
 class TableRecorder implements Recorder {
   readonly closes: RecordSink;
+  readonly transfers: TransferRows;
   readonly #options: RecorderOptions;
   readonly #settings: RecorderSettings;
   readonly #counts = createCounts();
@@ -148,6 +153,9 @@ class TableRecorder implements Recorder {
       ...{ rows: this.#rows, outbox: this.#outbox, counts, noteId },
       batcher: batchers.routing_decisions,
       isOff: this.#isOff,
+    });
+    this.transfers = new TransferRows({
+      ...{ outbox: this.#outbox, counts: counts.transfers, isOff: this.#isOff, logger },
     });
   }
 
@@ -234,7 +242,7 @@ class TableRecorder implements Recorder {
       this.#shipper.pendingRows(table) +
       this.#spool.pendingRows(table) +
       this.#outbox.pendingRows(table);
-    const cut = cutCount + this.#rows.cutCount(table);
+    const cut = cutCount + this.#rows.cutCount(table) + this.transfers.cutCount(table);
     const status = { ...counts, accepted: ring?.accepted ?? counts.accepted, dropped, pending, cut };
     return { ...status, droppedTotal: droppedRows(status) };
   }

@@ -57,6 +57,28 @@ export function createTables(target: DdlTarget): string[] {
   ];
 }
 
+/** Idempotent; a derived table has its view beside it (`createTables`). */
+export function createTable(target: DdlTarget, table: RecordTable | DerivedTable): string[] {
+  const local = [
+    `CREATE TABLE IF NOT EXISTS ${target.database}.${localName(target, table.name)}${onCluster(target)}`,
+    "(",
+    columnLines(table),
+    ")",
+    `ENGINE = ${engineText(target, table.engine.kind, table.name, "version" in table.engine ? [table.engine.version] : [])}`,
+    ...(table.partitionBy === "" ? [] : [`PARTITION BY ${table.partitionBy}`]),
+    `ORDER BY ${table.orderBy.length === 1 ? table.orderBy[0] : `(${table.orderBy.join(", ")})`}`,
+    ...ttlLines(target, table),
+    `SETTINGS ${settingsText(target, table)}`,
+  ].join("\n");
+  if (target.cluster === null) return [local];
+  const distributed = [
+    `CREATE TABLE IF NOT EXISTS ${target.database}.${table.name}${onCluster(target)}`,
+    `AS ${target.database}.${localName(target, table.name)}`,
+    `ENGINE = Distributed(${target.cluster.name}, ${target.database}, ${localName(target, table.name)}, ${table.shardingKey})`,
+  ].join("\n");
+  return [local, distributed];
+}
+
 /** Records which migrations were done. Not spread over shards: each replica of each shard needs it. */
 export function createMigrationsTable(target: DdlTarget): string {
   const name = `${target.database}.${MIGRATIONS_TABLE}`;
@@ -107,27 +129,6 @@ export function insertTarget(target: DdlTarget, table: RecordTableName): string 
 }
 
 // ---------------------------------------------------------------- parts
-
-function createTable(target: DdlTarget, table: RecordTable | DerivedTable): string[] {
-  const local = [
-    `CREATE TABLE IF NOT EXISTS ${target.database}.${localName(target, table.name)}${onCluster(target)}`,
-    "(",
-    columnLines(table),
-    ")",
-    `ENGINE = ${engineText(target, table.engine.kind, table.name, "version" in table.engine ? [table.engine.version] : [])}`,
-    ...(table.partitionBy === "" ? [] : [`PARTITION BY ${table.partitionBy}`]),
-    `ORDER BY ${table.orderBy.length === 1 ? table.orderBy[0] : `(${table.orderBy.join(", ")})`}`,
-    ...ttlLines(target, table),
-    `SETTINGS ${settingsText(target, table)}`,
-  ].join("\n");
-  if (target.cluster === null) return [local];
-  const distributed = [
-    `CREATE TABLE IF NOT EXISTS ${target.database}.${table.name}${onCluster(target)}`,
-    `AS ${target.database}.${localName(target, table.name)}`,
-    `ENGINE = Distributed(${target.cluster.name}, ${target.database}, ${localName(target, table.name)}, ${table.shardingKey})`,
-  ].join("\n");
-  return [local, distributed];
-}
 
 function createView(target: DdlTarget, table: DerivedTable): string {
   const { view } = table;

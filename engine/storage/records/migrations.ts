@@ -11,6 +11,7 @@ import {
   addColumn,
   createDatabase,
   createMigrationsTable,
+  createTable,
   createTables,
   type DdlTarget,
   modifySettings,
@@ -18,6 +19,7 @@ import {
   physicalTables,
 } from "./ddl.js";
 import { OHLCV_1M } from "./market-tables.js";
+import { TRANSFERS } from "./money-tables.js";
 import { ORDERS_LATEST } from "./order-tables.js";
 import { DERIVED_TABLES, MIGRATIONS_TABLE, RECORD_TABLES } from "./schema.js";
 
@@ -32,6 +34,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: "tables of the record", statements: createTables },
   { version: 2, name: "prices of all digits, intents", statements: widenPrices },
   { version: 3, name: "owners", statements: addOwners },
+  { version: 4, name: "transfers", statements: createTransfers },
 ];
 
 /** Columns that version 2 added, by table. */
@@ -61,6 +64,10 @@ function widenPrices(target: DdlTarget): string[] {
 /** Rows of before were made without a key: the column shows them as `local`, and none is rewritten. */
 function addOwners(target: DdlTarget): string[] {
   return [...addedColumns(target, ADDED_BY_3), modifyView(target, ORDERS_LATEST)];
+}
+
+function createTransfers(target: DdlTarget): string[] {
+  return createTable(target, TRANSFERS);
 }
 
 function addedColumns(target: DdlTarget, added: Readonly<Record<string, readonly string[]>>): string[] {

@@ -86,5 +86,6 @@ export type RecordTableName =
   | "order_events"
   | "fills"
   | "routing_decisions"
+  | "transfers"
   | "latency_samples";
 export type DerivedTableName = "orders_latest" | "ohlcv_1m";

@@ -1,6 +1,6 @@
 /**
- * The tables of the record: what is kept of ticks, books, trades, orders, fills, decisions and latency. From this one
- * description (market-tables.ts, order-tables.ts) follow the DDL of the embedded engine and of a cluster (ddl.ts) and
+ * The tables of the record: what is kept of ticks, books, trades, orders, fills, decisions, transfers and latency. From this one
+ * description (market-tables.ts, order-tables.ts, money-tables.ts) follow the DDL of the embedded engine and of a cluster (ddl.ts) and
  * the RowBinary encoding of the recorder; nothing else spells a column.
  *
  * Invariants: a column once released is never renamed or retyped, only added at the end by a migration, and left
@@ -14,6 +14,7 @@
  * coins worth 10^-6 can reach 10^10 units, the limit of Decimal(18, 8).
  */
 import { BOOK_SNAPSHOTS, OHLCV_1M, TICKS, TRADES } from "./market-tables.js";
+import { TRANSFERS } from "./money-tables.js";
 import { FILLS, LATENCY_SAMPLES, ORDERS_LATEST, ORDER_EVENTS, ROUTING_DECISIONS } from "./order-tables.js";
 import type { DerivedTable, RecordColumn, RecordTable, RecordTableName } from "./record-table.js";
 
@@ -24,6 +25,7 @@ export const RECORD_TABLES: readonly RecordTable[] = [
   ORDER_EVENTS,
   FILLS,
   ROUTING_DECISIONS,
+  TRANSFERS,
   LATENCY_SAMPLES,
 ];
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { addColumn } from "../../../engine/storage/records/ddl.js";
 import { MIGRATIONS, type Migration } from "../../../engine/storage/records/migrations.js";
 import type { QueryBounds, RecordsStore } from "../../../engine/storage/records/records-store.js";
-import { DERIVED_TABLES, RECORD_TABLES } from "../../../engine/storage/records/schema.js";
+import { DERIVED_TABLES, RECORD_TABLES, recordTable } from "../../../engine/storage/records/schema.js";
 import type { StorageSidecar } from "../../app/storage-sidecar.js";
 import { CHDB_MISSING, NEEDS_CHDB, SidecarBench } from "./sidecar.js";
 
@@ -262,6 +262,33 @@ describe.skipIf(CHDB_MISSING)(`the migrations of the record ${NEEDS_CHDB}`, () =
     expect(await rowsOf("SELECT stage, n, note FROM latency_samples", {}, newer)).toEqual([
       { stage: "kept", n: "7", note: "" },
     ]);
+    expect(await rowsOf("SELECT max(version) AS v FROM records_meta", {}, newer)).toEqual([{ v: second.version }]);
+  });
+
+  it("give a database of version 3 the table of transfers, and keep its rows", async () => {
+    const older = bench.store(sidecar, "before_transfers");
+    expect((await older.start()).state).toBe("on");
+    const kept = { table: "latency_samples", columns: ["at", "stage", "venue", "n"], rowCount: 1 } as const;
+    await older.insert({ ...kept, bytes: latency("kept", 7n), token: "m:2" });
+    await older.close();
+    // As version 3 left it: all tables but that one.
+    await bench.command(sidecar, "DROP TABLE before_transfers.transfers");
+    await bench.command(sidecar, "TRUNCATE TABLE before_transfers.records_meta");
+    for (const { version, name } of MIGRATIONS.slice(0, 3))
+      await bench.command(
+        sidecar,
+        `INSERT INTO before_transfers.records_meta (version, name) SELECT ${version}, '${name}'`,
+      );
+
+    const newer = bench.store(sidecar, "before_transfers");
+    expect(await newer.start()).toMatchObject({ state: "on", reason: "" });
+    expect(await rowsOf("SELECT stage, n FROM latency_samples", {}, newer)).toEqual([{ stage: "kept", n: "7" }]);
+    const columns = await rowsOf(
+      "SELECT name FROM system.columns WHERE database = 'before_transfers' AND table = 'transfers' ORDER BY position",
+      {},
+      newer,
+    );
+    expect(columns).toEqual(recordTable("transfers").columns.map(({ name }) => ({ name })));
     expect(await rowsOf("SELECT max(version) AS v FROM records_meta", {}, newer)).toEqual([{ v: 4 }]);
   });
 
@@ -271,7 +298,7 @@ describe.skipIf(CHDB_MISSING)(`the migrations of the record ${NEEDS_CHDB}`, () =
     expect(await old.start()).toMatchObject({
       state: "off",
       reason:
-        "database future is of schema version 4, this program knows up to 3: use a newer program or another database",
+        "database future is of schema version 5, this program knows up to 4: use a newer program or another database",
     });
     expect(await old.insert({ table: "ticks", bytes: new Uint8Array(1), rowCount: 1, token: "x" })).toMatchObject({
       outcome: "away",

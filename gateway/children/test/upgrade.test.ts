@@ -218,6 +218,7 @@ describe.skipIf(CHDB_MISSING)(`a data folder of schema version 1 ${NEEDS_CHDB}`,
       { version: 1 },
       { version: 2 },
       { version: 3 },
+      { version: 4 },
     ]);
   });
 });
