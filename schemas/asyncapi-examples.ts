@@ -1,5 +1,6 @@
 /** Examples of the AsyncAPI document by message name. A test validates each against its schema. */
 import { ROUTABLE_VENUE_WORDS } from "./common.js";
+import { EXAMPLE_TRANSFER } from "./transfer-examples.js";
 
 const [FIRST, SECOND] = ROUTABLE_VENUE_WORDS;
 const TICKER_SUB = `ticker:BTC:${FIRST},${SECOND}:100`;
@@ -7,6 +8,7 @@ const BOOK_SUB = `book:BTC:${SECOND}:20:0`;
 const WALLET = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
 const POSITIONS_SUB = `positions:${WALLET}#9f2c4e1ab0d37758c6e2f1a09b8d4c33`;
 const ORDERS_SUB = `orders:${WALLET}#51d0c7a2e94b8f06a3c15e7d2b60f984`;
+const TRANSFERS_SUB = `transfers:${WALLET}#0c77f1f0ad5b4a3fb2f6d1a9e8730c5d`;
 const EPOCH = "k3v9a1";
 
 const POSITION = {
@@ -170,6 +172,31 @@ export const STREAM_EXAMPLES: Readonly<Record<string, readonly unknown[]>> = {
         clientOrderId: "my-order-1",
         venueClientOrderId: "0x3f1c0f9b5a7d4e2188c4d1f6e0a9b7c3",
       },
+    },
+  ],
+  SubscribeTransfers: [
+    { op: "subscribe", id: "5", topic: "transfers", walletIdOrAddress: WALLET },
+    { op: "subscribe", id: "6", topic: "transfers" },
+  ],
+  TransfersSnapshot: [
+    {
+      type: "snapshot",
+      sub: TRANSFERS_SUB,
+      epoch: EPOCH,
+      seq: 1,
+      ts: 1_790_000_000_502,
+      data: { transfers: [EXAMPLE_TRANSFER] },
+    },
+  ],
+  TransfersUpdate: [
+    {
+      type: "update",
+      sub: TRANSFERS_SUB,
+      epoch: EPOCH,
+      seq: 2,
+      prevSeq: 1,
+      ts: 1_790_000_040_121,
+      data: { event: "transfer.ended", transfer: EXAMPLE_TRANSFER },
     },
   ],
   Resync: [{ type: "resync", sub: ORDERS_SUB, epoch: EPOCH, ts: 1_790_000_000_910, reason: "OVERFLOW" }],

@@ -97,6 +97,7 @@ describe("the AsyncAPI document", () => {
       (operation["messages"] as Node[]).map(({ $ref }) => String($ref).split("/").at(-1));
     expect(proven.flatMap(([, operation]) => frames(operation)).sort()).toEqual([
       ...["CancelOnDisconnect", "OrdersUpdate", "PositionsUpdate", "SubscribeOrders", "SubscribePositions"],
+      ...["SubscribeTransfers", "TransfersUpdate"],
     ]);
   });
 

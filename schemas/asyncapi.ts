@@ -26,6 +26,7 @@ import {
   subscribePositionsSchema,
   subscribeStatusSchema,
   subscribeTickerSchema,
+  subscribeTransfersSchema,
   unsubscribedSchema,
   unsubscribeSchema,
 } from "./stream.js";
@@ -44,6 +45,7 @@ import {
   tickerSnapshotSchema,
   tickerUpdateSchema,
 } from "./stream-data.js";
+import { transfersSnapshotSchema, transfersUpdateSchema } from "./stream-transfers.js";
 import { TICKER_SCHEMAS } from "./ticker.js";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -96,7 +98,7 @@ interface OperationRow {
 }
 
 const PUBLIC_SNAPSHOTS: readonly TSchema[] = [tickerSnapshotSchema, bookSnapshotSchema, statusSnapshotSchema];
-const PRIVATE_SNAPSHOTS: readonly TSchema[] = [positionsSnapshotSchema, ordersSnapshotSchema];
+const PRIVATE_SNAPSHOTS: readonly TSchema[] = [positionsSnapshotSchema, ordersSnapshotSchema, transfersSnapshotSchema];
 
 /** Operations that a client requests. */
 const REQUESTS: Readonly<Record<string, OperationRow>> = {
@@ -114,7 +116,13 @@ const REQUESTS: Readonly<Record<string, OperationRow>> = {
     summary: "Positions or orders of a wallet, with credentials that live as long as the subscription; scope `read`",
     isPrivate: true,
     request: [subscribePositionsSchema, subscribeOrdersSchema],
-    answers: [subscribedSchema, ...PRIVATE_SNAPSHOTS],
+    answers: [subscribedSchema, positionsSnapshotSchema, ordersSnapshotSchema],
+  },
+  subscribeTransfers: {
+    summary: "Deposits, withdrawals and transfers of one server wallet, or of all of the caller's; scope `read`",
+    isPrivate: true,
+    request: [subscribeTransfersSchema],
+    answers: [subscribedSchema, transfersSnapshotSchema],
   },
   unsubscribe: { summary: "End subscriptions", request: [unsubscribeSchema], answers: [unsubscribedSchema] },
   resume: {
@@ -142,18 +150,19 @@ const PUSHES: Readonly<Record<string, PushRow>> = {
   updateStatus: { summary: "Changed feed or service states", frames: [statusUpdateSchema] },
   updatePositions: { summary: "Changed positions of a wallet", isPrivate: true, frames: [positionsUpdateSchema] },
   updateOrders: { summary: "One event of a wallet's orders", isPrivate: true, frames: [ordersUpdateSchema] },
+  updateTransfers: { summary: "One change of a transfer", isPrivate: true, frames: [transfersUpdateSchema] },
   resync: { summary: "A snapshot follows instead of updates that are lost", frames: [resyncSchema] },
   heartbeat: { summary: "Every 5 s, whatever the traffic", frames: [heartbeatSchema] },
   lagging: { summary: "This connection reads too slowly", frames: [laggingSchema] },
   notice: { summary: "Why the service is about to close this connection", frames: [noticeSchema] },
 };
 
-const DESCRIPTION = `Live tickers, books, feed states, positions and orders over one WebSocket at \`${STREAM_PATH}\`: JSON text, no compression.
+const DESCRIPTION = `Live tickers, books, feed states, positions, orders and transfers of money over one WebSocket at \`${STREAM_PATH}\`: JSON text, no compression.
 
 Each subscription begins with a snapshot; updates follow with \`seq\` and \`prevSeq\` within an \`epoch\`. A gap is
 \`prevSeq\` other than the last \`seq\` seen. No frame for 12 s: reconnect, with full jitter between 0.5 and 30 s.
 
-Outside public mode \`positions\` and \`orders\` need an \`auth\` frame first, of a key with the scope \`read\`, and
+Outside public mode \`positions\`, \`orders\` and \`transfers\` need an \`auth\` frame first, of a key with the scope \`read\`, and
 \`cancelOnDisconnect\` one with \`trade\`; a connection that asked for them has 5 s for it. Other topics need no key.
 
 Close codes: ${Object.entries(CLOSE_CODES)

@@ -1,6 +1,6 @@
 /**
  * What the stream's public topics carry: snapshots and updates of ticker, book and status, one schema per frame (those
- * of accounts: stream-accounts.ts). The AsyncAPI document prints them, the tests judge every frame by them.
+ * of accounts: stream-accounts.ts, stream-transfers.ts). The AsyncAPI document prints them, the tests judge every frame by them.
  *
  * Folding: an update merges into the snapshot. `ticker`, `status`: fields replace fields. `book`: each
  * `[price, size]` is absolute, size `"0"` removes the level; the other fields replace. A frame is next in line when
@@ -11,12 +11,13 @@ import { BOOK_DEPTH_BOUNDS } from "./book.js";
 import { breakerState, decimal, feedState, nullable, ROUTABLE_VENUE_WORDS, reply, timeMs, words } from "./common.js";
 import { CONTRACTS } from "./venues.js";
 
-/** Topics of the interface, and those of them that are served. */
+/** Topics of the interface, and those of them that need no key. */
 export const TOPIC_WORDS = ["ticker", "book", "positions", "orders", "transfers", "status"] as const;
 export const PUBLIC_TOPIC_WORDS = ["ticker", "book", "status"] as const;
 /** Their keys are private: one per wallet and credentials (stream-accounts.ts). */
-const PRIVATE_TOPIC_WORDS = ["positions", "orders"] as const;
-export const SERVED_TOPIC_WORDS = [...PUBLIC_TOPIC_WORDS, ...PRIVATE_TOPIC_WORDS] as const;
+export const ACCOUNT_TOPIC_WORDS = ["positions", "orders"] as const;
+/** Its keys are private: one per wallet and owner (stream-transfers.ts). */
+export const TRANSFER_TOPIC_WORDS = ["transfers"] as const;
 
 export const INTERVALS_MS = [0, 50, 100, 250, 1000] as const;
 export const DEFAULT_INTERVAL_MS = 100;
@@ -34,13 +35,13 @@ const seq = Type.Integer({ minimum: 1 });
 const epoch = Type.String({ pattern: "^[a-z0-9]{1,32}$", description: "Another epoch is another sequence." });
 const symbol = Type.String({ description: "Canonical symbol." });
 
-function subText(topic: (typeof SERVED_TOPIC_WORDS)[number]) {
+function subText(topic: (typeof TOPIC_WORDS)[number]) {
   return Type.String({ pattern: `^${topic}(:|$)`, description: "Key of the subscription." });
 }
 
 export const SNAPSHOT_REASON_WORDS = ["RESUME_MISS"] as const;
 
-export function snapshotFrame<T extends TSchema>(topic: (typeof SERVED_TOPIC_WORDS)[number], data: T, $id: string) {
+export function snapshotFrame<T extends TSchema>(topic: (typeof TOPIC_WORDS)[number], data: T, $id: string) {
   return reply(
     {
       type: Type.Literal("snapshot"),
@@ -55,7 +56,7 @@ export function snapshotFrame<T extends TSchema>(topic: (typeof SERVED_TOPIC_WOR
   );
 }
 
-export function updateFrame<T extends TSchema>(topic: (typeof SERVED_TOPIC_WORDS)[number], data: T, $id: string) {
+export function updateFrame<T extends TSchema>(topic: (typeof TOPIC_WORDS)[number], data: T, $id: string) {
   return reply(
     {
       type: Type.Literal("update"),

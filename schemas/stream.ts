@@ -20,6 +20,7 @@ import {
 import { SCOPES } from "./operation.js";
 import { DEAD_MAN_MS } from "./order-changes.js";
 import { DEFAULT_INTERVAL_MS, INTERVALS_MS, TOPIC_WORDS } from "./stream-data.js";
+import { walletNameText } from "./wallets.js";
 
 export const OP_WORDS = ["auth", "subscribe", "unsubscribe", "resume", "cancelOnDisconnect", "ping"] as const;
 export type StreamOp = (typeof OP_WORDS)[number];
@@ -115,6 +116,18 @@ export const subscribeOrdersSchema = clientFrame(
   "subscribe",
   { topic: Type.Literal("orders"), walletAddress: walletAddressText, ...accountFields },
   "SubscribeOrders",
+);
+
+export const subscribeTransfersSchema = clientFrame(
+  "subscribe",
+  {
+    topic: Type.Literal("transfers"),
+    walletIdOrAddress: Type.Optional({
+      ...walletNameText,
+      description: "User id, wallet id or address of a server wallet. Without it: all of the caller's.",
+    }),
+  },
+  "SubscribeTransfers",
 );
 
 /** Only what every subscribe has; the topic then decides. */

@@ -12,7 +12,7 @@ const DEPOSIT = {
   ...{ blockNumber: 41_200_317, transferId: TRANSFER_ID, status: "broadcast" },
 };
 
-const TRANSFER = {
+export const EXAMPLE_TRANSFER = {
   ...{ transferId: TRANSFER_ID, kind: "deposit", exchange: NATIVE_VENUE, walletId: WALLET_ID },
   ...{ address: EXAMPLE_ADDRESS, state: "confirmed", reason: null, reasonText: "" },
   ...{ createdAt: 1_790_000_000_412, updatedAt: 1_790_000_040_118, asset: "USDT", amount: "25.5" },
@@ -80,8 +80,8 @@ export const TRANSFER_REPLY_EXAMPLES: Readonly<Record<string, unknown>> = {
   [`${WALLET_VENUE}Withdraw`]: withdrawal(TRANSFER_ID, "accepted", "network_42161", {
     ...{ amount: "25.5", asset: "USDC", chainId: 42_161, fee: "1", feeIsInside: true },
   }),
-  transfer: exampleReply(TRANSFER),
-  walletTransfers: exampleReply({ transfers: [TRANSFER], nextCursor: null }),
+  transfer: exampleReply(EXAMPLE_TRANSFER),
+  walletTransfers: exampleReply({ transfers: [EXAMPLE_TRANSFER], nextCursor: null }),
   walletBalances: exampleReply({
     walletId: WALLET_ID,
     address: EXAMPLE_ADDRESS,

@@ -246,7 +246,7 @@ const step = reply({
 });
 
 /** All kinds in one form: what a kind does not have is null. */
-const transferSchema = reply({
+export const transferSchema = reply({
   transferId: Type.String({ pattern: UUID }),
   kind: words(["deposit", "withdrawal", "internal"], { description: "internal: between accounts of a venue." }),
   exchange: words(ROUTABLE_VENUE_WORDS),

@@ -158,7 +158,7 @@ function answerMs(sub: Subscription): number {
 }
 
 function isPrivate({ topic }: Pick<Subscription, "topic">): boolean {
-  return topic === "positions" || topic === "orders";
+  return topic === "positions" || topic === "orders" || topic === "transfers";
 }
 
 /** What is private waits for the proof of the key. */
@@ -277,7 +277,15 @@ function symbolOf({ key, symbol }: Subscription): string {
 
 function subscribeBody(params: SubscribeParams): Record<string, unknown> {
   const body: Record<string, unknown> = { topic: params.topic };
-  for (const name of ["symbols", "walletAddress", "exchanges", "credentials", "intervalMs", "depth"] as const)
+  for (const name of [
+    "symbols",
+    "walletAddress",
+    "walletIdOrAddress",
+    "exchanges",
+    "credentials",
+    "intervalMs",
+    "depth",
+  ] as const)
     if (params[name] !== undefined) body[name] = params[name];
   return body;
 }

@@ -50,6 +50,8 @@ export interface SubscribeParams {
   readonly depth?: NonNullable<SubscribeBook["depth"]>;
   /** Only for positions and orders: the wallet, and the credentials by venue. Sent again on each new connection. */
   readonly walletAddress?: string;
+  /** Only for transfers: a server wallet by user id, wallet id or address. Default: all of the caller's. */
+  readonly walletIdOrAddress?: string;
   readonly credentials?: NonNullable<SubscribePositions["credentials"]>;
 }
 

@@ -83,7 +83,24 @@ export interface OrdersData {
   readonly event: Fields | null;
 }
 
-export type TopicData = TickerData | BookData | StatusData | PositionsData | OrdersData;
+/** A deposit, withdrawal or transfer as GET /api/transfers/{transferId} answers it; these fields are checked. */
+export interface Transfer extends Fields {
+  readonly transferId: string;
+  readonly walletId: string;
+  readonly kind: string;
+  readonly state: string;
+}
+
+/** Transfers of one server wallet, or of all of a caller's, by id: those of the snapshot and all that came since. */
+export interface TransfersData {
+  readonly topic: "transfers";
+  readonly symbol: "";
+  readonly transfers: ReadonlyMap<string, Transfer>;
+  /** The last frame's; null after a snapshot. Every event is one change of the view. */
+  readonly event: { readonly event: string; readonly transfer: Transfer } | null;
+}
+
+export type TopicData = TickerData | BookData | StatusData | PositionsData | OrdersData | TransfersData;
 export type Topic = TopicData["topic"];
 
 /** Why a frame could not be folded in: in both cases the state can no longer be trusted. */
@@ -103,6 +120,7 @@ const FIELD_NAME = /^[a-zA-Z][a-zA-Z0-9]{0,63}$/;
 export function foldSnapshot(topic: Topic, payload: Fields, nowMs: number): Fold {
   if (topic === "status") return foldUpdate({ topic, symbol: "", service: "", feeds: new Map() }, payload, nowMs);
   if (topic === "positions" || topic === "orders") return foldAccountSnapshot(topic, payload);
+  if (topic === "transfers") return foldTransfersSnapshot(payload);
   if (typeof payload.symbol !== "string" || payload.symbol === "") return MALFORMED;
   return foldUpdate({ topic, symbol: payload.symbol, venues: new Map() }, payload, nowMs);
 }
@@ -119,6 +137,8 @@ export function foldUpdate(data: TopicData, payload: Fields, nowMs: number): Fol
       return foldPositions(data, payload);
     case "orders":
       return foldOrders(data, payload);
+    case "transfers":
+      return foldTransfers(data, payload);
   }
 }
 
@@ -207,6 +227,24 @@ function foldOrders(data: OrdersData, payload: Fields): Fold {
   // A fill may be of an order that the venue has not described: the order itself is then unchanged.
   else if (event !== "fill" || order.status !== "UNKNOWN") orders.delete(key);
   return { ok: true, data: { ...data, orders, event: payload } };
+}
+
+function foldTransfersSnapshot({ transfers }: Fields): Fold {
+  if (!Array.isArray(transfers) || transfers.length > MAX_ROWS || !transfers.every(isTransfer)) return MALFORMED;
+  const byId = new Map(transfers.map((transfer) => [transfer.transferId, transfer]));
+  return { ok: true, data: { topic: "transfers", symbol: "", transfers: byId, event: null } };
+}
+
+function foldTransfers(data: TransfersData, { event, transfer }: Fields): Fold {
+  if (typeof event !== "string" || !isTransfer(transfer)) return MALFORMED;
+  const transfers = new Map(data.transfers).set(transfer.transferId, transfer);
+  return { ok: true, data: { ...data, transfers, event: { event, transfer } } };
+}
+
+function isTransfer(value: unknown): value is Transfer {
+  if (!isFields(value)) return false;
+  const { transferId, walletId, kind, state } = value;
+  return [transferId, walletId, kind, state].every((part) => typeof part === "string" && part !== "");
 }
 
 function rowsOf(value: unknown, keyOf: (row: Fields) => string | null): [string, Fields][] | null {

@@ -4,6 +4,7 @@ import type { DepositCheck, InternalAsk, WithdrawalAsk, WithdrawalCheck } from "
 import {
   type DepositRow,
   depositStep,
+  hashOf,
   type InternalRow,
   type StoredStep,
   type TransferRow,
@@ -139,10 +140,6 @@ function stepView(step: StoredStep, chainId: number, explorers: ExplorerUrls): T
     ...{ isFinal: mined?.isFinal ?? false, succeeded: mined?.succeeded ?? null },
     gasCost: mined === null ? null : formatScaledBig(BigInt(mined.gasCost), COIN_DECIMALS),
   };
-}
-
-function hashOf({ mined, versions }: StoredStep): string | null {
-  return mined?.hash ?? versions.findLast(({ hash }) => hash !== null)?.hash ?? null;
 }
 
 function withdrawalStatus({ venue, payout, isAccepted, state }: WithdrawalRow): WithdrawData["status"] {

@@ -18,6 +18,7 @@ import { START_WORD_MS } from "../../engine/storage/records/clickhouse-server.js
 import { createClickHouseStore } from "../../engine/storage/records/clickhouse-store.js";
 import { createOffStore, type RecordsState, type RecordsStore } from "../../engine/storage/records/records-store.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
+import { NO_TRANSFER_RECORD, type TransferRecord } from "../../engine/transfers/transfer-record.js";
 import type { RecordingConfig } from "./config.js";
 import type { ServiceLogger } from "./log.js";
 import { StartError } from "../children/start-error.js";
@@ -46,6 +47,8 @@ export interface Recording {
   readonly recorder: Recorder | null;
   /** For the services that send orders. */
   readonly closes: RecordSink;
+  /** For the ledger of transfers. */
+  readonly transfers: TransferRecord;
   /** For the trade service: records what a decision sees and how long its stages take. */
   readonly observer: RouteObserver;
   /** Adopts what an earlier start left. Rejects with StartError. */
@@ -63,6 +66,7 @@ export function createRecording(options: RecordingOptions): Recording {
       store,
       recorder: null,
       closes: NO_RECORDS,
+      transfers: NO_TRANSFER_RECORD,
       observer: NO_OBSERVER,
       start: async () => {},
       watch() {},
@@ -114,6 +118,10 @@ class StoredRecording implements Recording {
 
   get closes(): RecordSink {
     return this.recorder.closes;
+  }
+
+  get transfers(): TransferRecord {
+    return this.recorder.transfers;
   }
 
   get observer(): RouteObserver {

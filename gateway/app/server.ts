@@ -65,6 +65,8 @@ import { mountStream } from "../stream/endpoint.js";
 import { StreamHub } from "../stream/hub.js";
 import { DEFAULT_STREAM_LIMITS, type StreamLimits } from "../stream/limits.js";
 import type { StreamCounts } from "../stream/stream-counts.js";
+import type { StreamTransfers } from "../stream/transfer-topic.js";
+import type { TransferLedger } from "../stream/transfers-feed.js";
 
 export interface ServerOptions extends RouteLimits {
   readonly host: string;
@@ -96,6 +98,8 @@ export interface ServerOptions extends RouteLimits {
 export interface ServedMoney extends MoneyFigures {
   readonly desk: TransferDeskPort;
   readonly rails: ReadonlyMap<RoutableVenue, VenueMoney>;
+  /** For the stream. */
+  readonly ledger: TransferLedger;
 }
 
 export interface ServerParts {
@@ -241,6 +245,7 @@ function createStream(listener: Listener, edge: Edge, options: ServerOptions, pa
             revocations: auth.revocations,
           }),
       ...(portfolio === undefined ? {} : { accounts: accountsOf(portfolio, parts) }),
+      ...transfersOf(parts),
       ...(trading === undefined ? {} : { orders: trading.orders }),
     },
   );
@@ -253,6 +258,11 @@ function accountsOf(portfolio: Portfolio, { hash, trading, storedWallets }: Serv
     ...(storedWallets === undefined ? {} : { wallets: storedWallets }),
     ...(orders === undefined ? {} : { termsOf: (order, account, ownerId) => orders.termsOf(order, account, ownerId) }),
   };
+}
+
+function transfersOf({ money, walletDesk, hash, logger }: ServerParts): { readonly transfers?: StreamTransfers } {
+  if (money === undefined || walletDesk === undefined) return {};
+  return { transfers: { ledger: money.ledger, wallets: walletDesk, hash, explorers: money.desk.explorers, logger } };
 }
 
 function attachMetrics({ edge, inFlight, limiter, bodies, stream }: ServerCore, parts: ServerParts): void {

@@ -15,11 +15,13 @@ import { Rounds } from "../../engine/transfers/rounds.js";
 import { TransferBook, type TransferCount } from "../../engine/transfers/transfer-book.js";
 import { TransferKeeper } from "../../engine/transfers/transfer-keeper.js";
 import type { TransferParts } from "../../engine/transfers/transfer-parts.js";
+import type { TransferRecord } from "../../engine/transfers/transfer-record.js";
 import { DEFAULT_TRANSFER_OPTIONS, Transfers } from "../../engine/transfers/transfers.js";
 import { isMoneyRoom, type VenueMoney } from "../../engine/venue-money.js";
 import { EvmChain, type EvmChainStatus } from "../../feeds/shared/chain/evm-chain.js";
 import type { ExplorerUrls } from "../accounts/transfer-views.js";
 import { StartError } from "../children/start-error.js";
+import type { TransferLedger } from "../stream/transfers-feed.js";
 import type { TransferConfig } from "./config-chains.js";
 import type { ServiceLogger } from "./log.js";
 
@@ -28,6 +30,8 @@ export interface MoneyParts {
   readonly provider: Pick<WalletProvider, "sign">;
   readonly registrations: Pick<KeyRegistrations, "blocks">;
   readonly store: StateStore;
+  /** Its writes are of this store. */
+  readonly record: TransferRecord;
   readonly rooms: readonly MarketRoom[];
   readonly clock: Clock;
   readonly random: Random;
@@ -36,6 +40,7 @@ export interface MoneyParts {
 
 export interface Money {
   readonly transfers: Transfers;
+  readonly ledger: TransferLedger;
   readonly rails: ReadonlyMap<RoutableVenue, VenueMoney>;
   readonly chains: ReadonlyMap<number, EvmChain>;
   readonly explorers: ExplorerUrls;
@@ -51,8 +56,8 @@ const CLOSE_GRACE_MS = 1_000;
 
 /** Rejects with STORE_UNAVAILABLE, or StartError for a ledger with a row that cannot be read. */
 export async function openMoney(parts: MoneyParts): Promise<Money> {
-  const { config, provider, store, rooms, clock, random, logger } = parts;
-  const book = new TransferBook(store);
+  const { config, provider, store, record, rooms, clock, random, logger } = parts;
+  const book = new TransferBook(store, record);
   await loaded(book);
   const chains = new Map(
     config.chains.map(({ chainId, rpcUrls, confirmations, gasLimits }) => [
@@ -73,6 +78,12 @@ export async function openMoney(parts: MoneyParts): Promise<Money> {
   keeper.start();
   return {
     ...{ transfers, rails, chains, openSession, explorers: config.explorerUrls },
+    ledger: {
+      listen: (hear) => transfers.listen(hear),
+      open: () => book.open(),
+      newest: (walletId, limit) => book.newest(walletId, limit),
+      find: (transferId) => book.find(transferId),
+    },
     counts: () => keeper.counts(),
     chainStatus: () => [...chains.values()].map((chain) => chain.status()),
     async stop() {

@@ -10,6 +10,7 @@ import type { MarketRoom } from "../../engine/ports.js";
 import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import { cryptoRandomIds } from "../../engine/storage/server-secret.js";
 import type { StateStore, StateWrite } from "../../engine/storage/state-store.js";
+import type { TransferRecord } from "../../engine/transfers/transfer-record.js";
 import type { WalletAct } from "../accounts/act-rows.js";
 import { KeyDesk } from "../accounts/key-desk.js";
 import { KeyedRequests } from "../accounts/keyed-requests.js";
@@ -25,6 +26,7 @@ import type { Config } from "./config.js";
 import { type Custody, type CustodyParts, openCustody } from "./custody.js";
 import type { ServiceLogger } from "./log.js";
 import { assertNoOutsideWallets, openOutsideSigner } from "./outside-signer.js";
+import type { Recording } from "./recording.js";
 import { type Money, openMoney } from "./transfers.js";
 import { openVenueKeys, type VenueKeys, type VenueKeysParts } from "./venue-keys.js";
 
@@ -38,6 +40,7 @@ export interface WalletsParts {
   readonly store: StateStore;
   readonly hash: KeyedHash;
   readonly owners: Owners;
+  readonly recording: Pick<Recording, "transfers">;
   readonly rooms: readonly MarketRoom[];
   readonly administration: Administration;
   readonly clock: Clock;
@@ -95,18 +98,36 @@ const NO_KEYS = { keys: null, money: null };
 
 /** Keys first: money that moves at a venue is signed with them. */
 async function startKeys(
-  { config, rooms, administration, clock, random, logger, undo }: WalletsParts,
+  parts: WalletsParts,
   { provider, store, ring }: Pick<VenueKeysParts, "provider" | "store" | "ring">,
 ): Promise<Pick<Wallets, "keys" | "money">> {
+  const { config, rooms, recording, administration, clock, random, logger, undo } = parts;
   const keys = await openVenueKeys({ provider, store, ring, rooms, clock, logger });
   undo.push(() => keys.stop());
   administration.watchVenueKeys((key, value) => keys.rewrapped(key, value));
   const { registrations } = keys;
   const money = await openMoney({
     ...{ config: config.transfers, provider, registrations, store, rooms, clock, random, logger },
+    record: store === parts.store ? recording.transfers : recordElsewhere(parts),
   });
   undo.push(() => money.stop());
   return { keys, money };
+}
+
+/** Nor can a ledger in another store have its rows of the record in one commit with it. */
+function recordElsewhere({ recording, store, logger }: WalletsParts): TransferRecord {
+  return {
+    changed(row, change) {
+      const { writes, committed } = recording.transfers.changed(row, change);
+      if (writes.length === 0) return { writes, committed };
+      const write = (): void => {
+        store.commit({ writes }).then(committed, (error: unknown) => {
+          logger.error("transfers.not_recorded", { errorName: error instanceof Error ? error.name : "unknown" });
+        });
+      };
+      return { writes: [], committed: write };
+    },
+  };
 }
 
 /** Wallets of another store cannot have their rows of the audit log in one commit with them. */
@@ -153,10 +174,10 @@ export function walletDesks(
   const keyDesk = new KeyDesk({ registrations, keyed, logger, appendAct });
   const served = { walletDesk, keyDesk, storedWallets, keyCounts: counts };
   if (money === null) return served;
-  const { chainStatus, explorers, rails, transfers } = money;
+  const { chainStatus, explorers, ledger, rails, transfers } = money;
   const balances = new WalletBalances(money);
   const desk = new TransferDesk({
     ...{ transfers, balances, keyed, hash, explorers, appendAct, actWrites, clock, logger },
   });
-  return { ...served, money: { desk, rails, counts: () => money.counts(), chainStatus } };
+  return { ...served, money: { desk, rails, ledger, counts: () => money.counts(), chainStatus } };
 }

@@ -24,6 +24,8 @@ export interface Feed {
    * is read again at intervals. Absent: ready at once.
    */
   isReady?(nowNs: number): boolean;
+  /** It hears on while its key is retained, and so misses nothing. It may not hold anything of its subscribers. */
+  readonly outlivesSubscribers?: boolean;
   /** Present on topics whose updates are reported one by one and never merged. */
   readonly events?: FeedEvents;
 }

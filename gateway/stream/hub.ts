@@ -40,6 +40,7 @@ import { SnapshotTurns } from "./snapshot-turns.js";
 import { createStreamCounts, type StreamCounts } from "./stream-counts.js";
 import type { StoredWallets } from "./stored-blocks.js";
 import { StreamKeys } from "./stream-keys.js";
+import type { StreamTransfers } from "./transfer-topic.js";
 import { Topics } from "./topics.js";
 
 export interface HubParts {
@@ -60,6 +61,8 @@ export interface HubParts {
   readonly revocations?: Revocations;
   /** Positions and orders; absent: those topics are not served. */
   readonly accounts?: StreamAccounts;
+  /** Money of server wallets; absent: that topic is not served. */
+  readonly transfers?: StreamTransfers;
   /** Cancels on disconnect; absent: not served. */
   readonly orders?: DisconnectDesk;
 }
@@ -129,6 +132,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
       refusedTickers: parts.refusedTickers,
       clock: parts.clock,
       ...(parts.accounts === undefined ? {} : { accounts: parts.accounts }),
+      ...(parts.transfers === undefined ? {} : { transfers: parts.transfers }),
     });
     this.switches =
       parts.orders === undefined

@@ -64,7 +64,7 @@ export class Publisher {
     const { clock } = this.#parts;
     let frame = "";
     do {
-      if (key.isClosed) return;
+      if (key.isClosed && !key.isHearing) return;
       try {
         frame = key.advance(clock.wallMs(), clock.monoNs());
       } catch (error) {

@@ -8,7 +8,8 @@
  *
  * A private key without a subscriber is retained: no source, no credentials, only its numbers and their updates. It
  * continues from there when it is resumed: merged values with the difference to what was shown last, events with a
- * resync and a snapshot, because nothing was sent meanwhile.
+ * resync and a snapshot, because nothing was sent meanwhile. A feed without credentials hears on instead: its events are
+ * numbered and kept as ever, and who resumes the key has missed none.
  */
 import type { Feed, FeedEvents, Image, KeySpec, MarkDirty } from "./feed.js";
 import { FrameRing } from "./frame-ring.js";
@@ -65,6 +66,8 @@ export class StreamKey {
   isQueued = false;
   isUrgent = false;
   isClosed = false;
+  /** Retained, and its feed hears on. */
+  isHearing = false;
 
   constructor(spec: KeySpec, epoch: string, channel: string, mark: MarkDirty) {
     this.text = spec.text;
@@ -185,9 +188,11 @@ export class StreamKey {
     return `{"type":"update","sub":${this.#quotedText},"epoch":"${this.epoch}","seq":${seq},"prevSeq":${prevSeq},"ts":${tsMs},"data":${data}}`;
   }
 
-  /** Retains the key without a subscriber: its sources end, and with them the credentials. */
+  /** Retains the key without a subscriber: its sources end, and with them the credentials, unless its feed hears on. */
   rest(): void {
     this.isClosed = true;
+    this.isHearing = this.#feed.outlivesSubscribers === true;
+    if (this.isHearing) return;
     this.#feed.close();
     this.#feed = NO_FEED;
     // The feed sends events, and its image is the feed itself: nothing of it is kept.
@@ -199,6 +204,11 @@ export class StreamKey {
    * Resumes the key with the credentials of `spec`. Throws what opening its sources throws; it is still retained then.
    */
   wake(spec: KeySpec, mark: MarkDirty): void {
+    if (this.isHearing) {
+      this.isHearing = false;
+      this.isClosed = false;
+      return;
+    }
     this.#feed = spec.open(mark, this.#image);
     this.#events = this.#feed.events ?? null;
     this.#isReady = this.#feed.isReady === undefined;
@@ -208,6 +218,7 @@ export class StreamKey {
 
   close(): void {
     this.isClosed = true;
+    this.isHearing = false;
     this.#ring?.clear();
     this.#feed.close();
     this.#feed = NO_FEED;

@@ -12,10 +12,11 @@ import {
   subscribeTickerSchema,
 } from "../../schemas/stream.js";
 import {
+  ACCOUNT_TOPIC_WORDS,
   DEFAULT_INTERVAL_MS,
   PUBLIC_TOPIC_WORDS,
-  SERVED_TOPIC_WORDS,
   type TOPIC_WORDS,
+  TRANSFER_TOPIC_WORDS,
 } from "../../schemas/stream-data.js";
 import { compileValidator } from "../../schemas/validate.js";
 import type { Clock } from "../../engine/domain/clock.js";
@@ -26,6 +27,7 @@ import type { KeySpec } from "./feed.js";
 import { type FeedBoard, StatusFeed } from "./feed-board.js";
 import { keyText, parseKeyText, type PublicKey } from "./key-text.js";
 import { TickerFeed } from "./ticker-feed.js";
+import { type StreamTransfers, TransferTopic } from "./transfer-topic.js";
 import type { MemberSources } from "./venue-member.js";
 
 export interface TopicSources extends MemberSources {
@@ -35,6 +37,8 @@ export interface TopicSources extends MemberSources {
   readonly clock: Clock;
   /** Absent: the account topics are not served. */
   readonly accounts?: StreamAccounts;
+  /** Absent: `transfers` is not served. */
+  readonly transfers?: StreamTransfers;
 }
 
 export class Topics {
@@ -44,10 +48,12 @@ export class Topics {
   readonly #book = compileValidator(subscribeBookSchema);
   readonly #status = compileValidator(subscribeStatusSchema);
   readonly #accounts: AccountTopics | null;
+  readonly #transfers: TransferTopic | null;
 
   constructor(sources: TopicSources) {
     this.#sources = sources;
     this.#accounts = sources.accounts === undefined ? null : new AccountTopics(sources, sources.accounts);
+    this.#transfers = sources.transfers === undefined ? null : new TransferTopic(sources.clock, sources.transfers);
   }
 
   /** Throws ServiceError for a frame that names none. */
@@ -55,9 +61,9 @@ export class Topics {
     return checked(this.#any, frame).topic;
   }
 
-  /** Reports whether a key text is of an account. */
+  /** Reports whether a key text is of an account, or of transfers. */
   isPrivate(text: string): boolean {
-    return this.#accounts?.isKeyText(text) === true;
+    return this.#accounts?.isKeyText(text) === true || this.#transfers?.isKeyText(text) === true;
   }
 
   /** Returns the keys that a subscribe frame requests, each once; throws ServiceError. `ownerId`: who asks; `payer`: its key. */
@@ -65,6 +71,7 @@ export class Topics {
     const topic = this.topicOf(frame);
     if (this.#accounts !== null && (topic === "positions" || topic === "orders"))
       return [this.#accounts.subscribed(topic, frame, ownerId, payer)];
+    if (this.#transfers !== null && topic === "transfers") return [this.#transfers.subscribed(frame, ownerId)];
     const specs = new Map<string, KeySpec>();
     const take = (key: PublicKey) => {
       const spec = this.#spec(key);
@@ -81,8 +88,12 @@ export class Topics {
       checked(this.#status, frame);
       take({ topic });
     } else {
-      const what = `the topic ${topic} is not served yet`;
-      const servedTopics = this.#accounts === null ? PUBLIC_TOPIC_WORDS : SERVED_TOPIC_WORDS;
+      const what = `the topic ${topic} is not served here`;
+      const servedTopics = [
+        ...PUBLIC_TOPIC_WORDS,
+        ...(this.#accounts === null ? [] : ACCOUNT_TOPIC_WORDS),
+        ...(this.#transfers === null ? [] : TRANSFER_TOPIC_WORDS),
+      ];
       throw new ServiceError("NOT_SUPPORTED", { what, topic, servedTopics });
     }
     return [...specs.values()];
@@ -92,6 +103,7 @@ export class Topics {
   resumed(wish: ResumedSub, ownerId: string | null, payer: string | null): KeySpec {
     const { sub: text } = wish;
     if (this.#accounts?.isKeyText(text) === true) return this.#accounts.resumed(wish, ownerId, payer);
+    if (this.#transfers?.isKeyText(text) === true) return this.#transfers.resumed(text, ownerId);
     const key = parseKeyText(text);
     if (key === null || !this.#isListed(key)) throw new ServiceError("UNKNOWN_SUBSCRIPTION", { sub: text });
     return this.#spec(key);

@@ -2,6 +2,8 @@
  * A desk of money for tests of the routes: it notes what it is asked for and answers fixed rows. The real one is tested in
  * gateway/accounts, and with venues and chains in bench/test/system.
  */
+import { createMemoryStore } from "../../engine/storage/test/memory-store.js";
+import { TransferBook } from "../../engine/transfers/transfer-book.js";
 import type { TransferRow } from "../../engine/transfers/transfer-row.js";
 import type { Token, VenueMoney } from "../../engine/venue-money.js";
 import type { DepositData, InternalTransferData, WithdrawData } from "../../schemas/transfers.js";
@@ -34,6 +36,7 @@ export interface FakeMoneyDesk extends ServedMoney {
   /** What was asked for, in order. */
   readonly asked: { readonly act: string; readonly order: unknown }[];
   readonly rows: Map<string, TransferRow>;
+  readonly ledger: TransferBook;
 }
 
 export function createFakeMoneyDesk(): FakeMoneyDesk {
@@ -47,6 +50,8 @@ export function createFakeMoneyDesk(): FakeMoneyDesk {
     data: await noted(act, order, data),
     replayed: false,
   });
+  // A real one, of no transfers.
+  const ledger = new TransferBook(createMemoryStore());
   const desk: TransferDeskPort = {
     deposit: (_wallet, order) => answered("deposit", order, DEPOSIT),
     tryDeposit: (_wallet, order) => noted("tryDeposit", order, DEPOSIT),
@@ -54,7 +59,7 @@ export function createFakeMoneyDesk(): FakeMoneyDesk {
     tryWithdraw: (_wallet, order) => noted("tryWithdraw", order, WITHDRAWN),
     move: (_wallet, order) => answered("move", order, MOVED),
     tryMove: (_wallet, order) => noted("tryMove", order, MOVED),
-    find: async (transferId) => rows.get(transferId) ?? null,
+    find: async (transferId) => rows.get(transferId) ?? ledger.find(transferId),
     list: async (walletId) => ({ rows: [...rows.values()].filter((row) => row.walletId === walletId), next: null }),
     readBalances: async ({ walletId, address }) => ({ walletId, address, chains: [], venues: [] }),
     explorers: new Map(),
@@ -64,5 +69,5 @@ export function createFakeMoneyDesk(): FakeMoneyDesk {
     ["venueone" as const, railOf(USDC)],
     ["venuetwo" as const, railOf(USDT)],
   ]);
-  return { desk, rails, asked, rows, counts: () => [], chainStatus: () => [] };
+  return { desk, rails, ledger, asked, rows, counts: () => [], chainStatus: () => [] };
 }

@@ -53,6 +53,7 @@ const TOPIC_MESSAGE: Readonly<Record<string, string>> = {
   status: "Status",
   positions: "Positions",
   orders: "Orders",
+  transfers: "Transfers",
 };
 
 export class FrameJudge {
@@ -138,6 +139,10 @@ export class Fold {
       this.#takeOrders(frame);
       return;
     }
+    if (this.sub.startsWith("transfers:")) {
+      this.#takeTransfers(frame);
+      return;
+    }
     for (const [name, member] of Object.entries(frame.data)) {
       if (typeof member !== "object") continue;
       if (this.sub.startsWith("book:")) this.#takeBook(name, member);
@@ -172,6 +177,21 @@ export class Fold {
       else this.rows.set(key, row);
     }
     Object.assign(this.fields, coverage ?? {});
+  }
+
+  #takeTransfers(frame: Frame): void {
+    const data = frame.data as unknown as {
+      readonly transfers?: readonly Record<string, unknown>[];
+      readonly event?: string;
+      readonly transfer?: Record<string, unknown>;
+    };
+    for (const transfer of data.transfers ?? [data.transfer ?? {}]) {
+      const id = String(transfer["transferId"]);
+      if (data.event !== undefined) this.events.push([data.event, id]);
+      if (data.event === "transfer.created" && this.rows.has(id))
+        throw new Error(`${this.sub}: ${id} is created, and was there`);
+      this.rows.set(id, transfer);
+    }
   }
 
   #takeOrders(frame: Frame): void {

@@ -16,6 +16,7 @@ import type { Connection, StreamSocket } from "../connection.js";
 import { StreamHub } from "../hub.js";
 import { DEFAULT_STREAM_LIMITS, type StreamLimits } from "../limits.js";
 import type { StoredWallets } from "../stored-blocks.js";
+import type { StreamTransfers } from "../transfer-topic.js";
 import { Fold, type Frame } from "./frame-judge.js";
 import { judge } from "./stream-client.js";
 import { anInstrument } from "../../../engine/domain/test/instruments.js";
@@ -237,7 +238,11 @@ export class VirtualStream {
   readonly turnBytes: number[] = [];
   #bytesBefore = 0;
 
-  constructor(limits: Partial<StreamLimits> = {}) {
+  /** `transfers`: money of server wallets; absent: that topic is not served. */
+  constructor(
+    limits: Partial<StreamLimits> = {},
+    transfers: ((clock: VirtualClock) => Omit<StreamTransfers, "hash" | "logger">) | null = null,
+  ) {
     this.markets = {
       btcOne: fakeMarket(anInstrument(), { deepTier: true }),
       btcTwo: fakeMarket(anInstrument({ venue: "venuetwo" })),
@@ -290,6 +295,7 @@ export class VirtualStream {
         epoch: "virtual",
         refusedTickers: new Set(),
         accounts: { portfolio: this.portfolio, hash, wallets: (walletId, ownerId) => this.wallets(walletId, ownerId) },
+        ...(transfers === null ? {} : { transfers: { ...transfers(clock), hash, logger: silentLogger } }),
       },
     );
   }
