@@ -8,10 +8,12 @@ import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { createSystemClock } from "../../engine/domain/clock.js";
 import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
+import { RECORD_TABLES } from "../../engine/storage/records/schema.js";
 import { FORMAT_STEPS } from "../../engine/storage/state-format.js";
 import { type KeptState, readKept, unpackFolder } from "./kept-folder.js";
 
 const FIXTURES = fileURLToPath(new URL("../../engine/storage/test/fixtures/", import.meta.url));
+const NONE_RECOVERED = Object.fromEntries(RECORD_TABLES.map(({ name }) => [name, 0]));
 const FOLDERS = readdirSync(FIXTURES).sort();
 
 interface Written {
@@ -39,9 +41,11 @@ describe("a folder of an earlier format", () => {
       const routeIds = Object.keys(kept.executions);
       expect(routeIds.length).toBeGreaterThan(0);
       directory = unpackFolder(packed);
+      // Of tables that came later it has no rows.
+      const expected = { ...kept, recovered: { ...NONE_RECOVERED, ...kept.recovered } };
       // The second start finds a folder of this format.
-      expect(await readKept(directory, atMs, routeIds, false)).toEqual(kept);
-      expect(await readKept(directory, atMs, routeIds, true)).toEqual(kept);
+      expect(await readKept(directory, atMs, routeIds, false)).toEqual(expected);
+      expect(await readKept(directory, atMs, routeIds, true)).toEqual(expected);
     },
     60_000,
   );
