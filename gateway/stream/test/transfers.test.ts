@@ -167,6 +167,7 @@ describe("the events of transfers", () => {
     ledger.held = (call) =>
       call === "read" ? Promise.resolve() : new Promise<void>((resolve) => void (release = resolve));
     const creating = ledger.create(wallet);
+    await stream.advanceAsync(20);
     const client = stream.connect();
     await subscribed(client);
     expect(ofType(client, "snapshot").map(shownOf)).toEqual([[]]);
