@@ -65,7 +65,7 @@ const INTERNAL: InternalRow = {
   ...{ sentAtMs: null, lastSentAtMs: null, isRefusedAgain: false },
 };
 
-let removes: (() => void)[] = [];
+const removes: (() => void)[] = [];
 afterEach(() => {
   for (const remove of removes.splice(0)) remove();
 });

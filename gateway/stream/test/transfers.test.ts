@@ -164,8 +164,10 @@ describe("the events of transfers", () => {
 
   it("of a row that the store has, and that is not acknowledged yet, come after the snapshot", async () => {
     let release = () => {};
-    ledger.held = (call) =>
-      call === "read" ? Promise.resolve() : new Promise<void>((resolve) => void (release = resolve));
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    ledger.held = (call) => (call === "read" ? Promise.resolve() : released);
     const creating = ledger.create(wallet);
     await stream.advanceAsync(20);
     const client = stream.connect();
@@ -219,7 +221,10 @@ describe("a resumed subscription to transfers", () => {
     ["more than the ring keeps", async (id: string) => changes(id, RING_EVENTS_MAX + 1)],
     [
       "what is older than the ring keeps",
-      async (id: string) => (await changes(id, 1), stream.advanceAsync(RING_AGE_MS)),
+      async (id: string) => {
+        await changes(id, 1);
+        await stream.advanceAsync(RING_AGE_MS);
+      },
     ],
   ])("gets a snapshot with the reason where it missed %s", async (_, miss) => {
     const first = stream.connect();
