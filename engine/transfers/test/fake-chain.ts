@@ -74,6 +74,8 @@ export class FakeChain {
   /** Of every token, as its contract says. */
   decimals = 6;
   baseFee = 10n;
+  /** No price above it is named. */
+  priceMax = 10n ** 30n;
   /** Reads never end. */
   isMute = false;
   readonly #clock: Clock;
@@ -165,7 +167,12 @@ export class FakeChain {
         read(({ allowances }) => allowances.get(`${token}/${owner}/${spender}`) ?? 0n),
       tokenDecimals: () => read(() => this.decimals),
       nextNonce: (address) => read((state) => this.#nextNonce(state, address)),
-      gasPrice: () => read(() => ({ maxFeePerGas: this.baseFee * 2n + TIP, maxPriorityFeePerGas: TIP })),
+      gasPrice: async () => {
+        const dearest = this.baseFee * 2n + TIP;
+        const maxFeePerGas = dearest < this.priceMax ? dearest : this.priceMax;
+        if (this.baseFee + TIP > this.priceMax) return FAILED;
+        return read(() => ({ maxFeePerGas, maxPriorityFeePerGas: TIP }));
+      },
       estimateGas: (call) => read((state) => estimate(state, call.from, call.to, hex(call.data))),
       broadcast: (raw) => gate(async () => this.#broadcast(raw)),
       standing: (of) =>

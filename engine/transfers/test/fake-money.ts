@@ -24,6 +24,8 @@ export type VenueWeather = "fine" | "lost" | "unheard" | "late" | "down";
 const LAG_MS = 2_000;
 const LATE_MS = 20_000;
 const PAYS_MS = 180_000;
+/** As the venue may date a request before it was sent, by our clock: a list is searched from so long before it. */
+const DATED_WITHIN_MS = 60_000;
 const CREDIT_MS = 30_000;
 const LIFE_MS = { named: 86_400_000, listed: 3_600_000 } as const;
 export const FEE = 1_000_000n;
@@ -63,6 +65,10 @@ export class FakeMoney {
   /** What the venue keeps beyond the fee that it named. */
   extraFee = 0n;
   failsPayouts = false;
+  /** From the request to the end of a payout. */
+  paysMs = PAYS_MS;
+  /** What the list has as the transaction of a payout. */
+  paidHash: string = `0x${"ab".repeat(32)}`;
   hasKey = true;
   /** Looks never end. */
   isMute = false;
@@ -89,7 +95,7 @@ export class FakeMoney {
   }
 
   isOver({ atMs }: Payout): boolean {
-    return this.#clock.wallMs() >= atMs + PAYS_MS;
+    return this.#clock.wallMs() >= atMs + this.paysMs;
   }
 
   session(): AccountSession | null {
@@ -225,14 +231,14 @@ export class FakeMoney {
     const isIt = (one: Payout): boolean => {
       if (this.#style === "named") return one.nonce === nonce;
       if (venueId !== null) return one.id === venueId;
-      return one.amount === ask.amount && one.atMs >= sentAtMs;
+      return one.amount === ask.amount && one.atMs >= sentAtMs - DATED_WITHIN_MS;
     };
     const payout = this.#listed(this.payouts).find(isIt);
     if (payout === undefined) return { kind: "absent" };
     const { id, fails, paid } = payout;
     if (!this.isOver(payout)) return { kind: "pending", venueId: id, hash: null, paid: null };
     if (fails) return { kind: "failed", venueId: id };
-    return { kind: "completed", venueId: id, hash: `0x${"ab".repeat(32)}`, paid };
+    return { kind: "completed", venueId: id, hash: this.paidHash, paid };
   }
 
   #move(name: string, amount: string): MoneyOutcome {
