@@ -255,9 +255,10 @@ function versionAt({ maxFeePerGas, maxPriorityFeePerGas }: GasPrice): StoredVers
   };
 }
 
-/** Rounded up: a price that is too low by one is refused. */
+/** Rounded up: a price that is too low by one is refused, and so is a tip of nothing in place of nothing. */
 function raised(price: string): bigint {
-  return (BigInt(price) * BUMP_NUMERATOR + BUMP_DENOMINATOR - 1n) / BUMP_DENOMINATOR;
+  const more = (BigInt(price) * BUMP_NUMERATOR + BUMP_DENOMINATOR - 1n) / BUMP_DENOMINATOR;
+  return larger(more, BigInt(price) + 1n);
 }
 
 function larger(left: bigint, right: bigint): bigint {

@@ -5,7 +5,7 @@ import { storeUnavailable } from "../storage/state-store.js";
 import { OLD_TOKEN, VAULT } from "./test/fake-chain.js";
 import { MINIMUM } from "./test/fake-money.js";
 import { ACCOUNT } from "./test/fake-signer.js";
-import { begun, type Life, START, type TransferWorld } from "./test/transfer-world.js";
+import { begun, type Life, START, TransferWorld } from "./test/transfer-world.js";
 import type { DepositRow } from "./transfer-row.js";
 
 const AMOUNT = 7_000_000n;
@@ -310,9 +310,10 @@ describe("a deposit", () => {
   });
 
   it("is never signed at a price above the chain's limit, however long it waits", async () => {
-    const { world, life } = await begun();
+    const world = new TransferWorld();
     // An eighth above the price before is above it.
     world.chain.priceMax = 23n;
+    const life = await world.live();
     const call = life.transfers.deposit(world.deposit(world.named, AMOUNT));
     await world.clock.advanceAsync(0);
     world.chain.baseFee = 22n;

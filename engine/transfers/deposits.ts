@@ -5,7 +5,7 @@
  * Invariants: a signed transaction is durable before it is handed out. A version of a step is signed once; the same bytes
  * go out after a restart. A read that fails decides nothing.
  */
-import type { Chain, TransactionStanding } from "../chain.js";
+import type { Chain, GasPrice, TransactionStanding } from "../chain.js";
 import { ServiceError } from "../domain/errors.js";
 import type { CallOptions } from "../ports.js";
 import { preparationOf } from "./deposit-preparation.js";
@@ -39,7 +39,7 @@ import {
   readValue,
   withSession,
 } from "./transfer-parts.js";
-import { type DepositRow, depositStep, isEnded, type StoredStep } from "./transfer-row.js";
+import { type DepositRow, depositStep, isEnded, type StoredStep, type StoredVersion } from "./transfer-row.js";
 
 /** Not mined for so long, its price is raised; twice as long for each raise after. */
 const BUMP_MS = 60_000;
@@ -91,7 +91,8 @@ export class Deposits {
     if (read !== null) next = await this.#seen(row, index, read.value);
     const after = next.steps[index];
     if (after === undefined || after.mined !== null || isDecided(after)) return next;
-    next = await this.#handOut(next, index, chain, options);
+    const isKnown = read?.value.kind === "open" && read.value.isKnown;
+    next = await this.#handOut(next, index, { chain, options, isKnown });
     return read?.value.kind === "open" ? this.#bump(next, index, chain, options) : next;
   }
 
@@ -111,19 +112,25 @@ export class Deposits {
   }
 
   /** Where no endpoint is known to have the newest version: it, or else one before it. */
-  async #handOut(row: DepositRow, index: number, chain: Chain, options: CallOptions): Promise<DepositRow> {
+  async #handOut(
+    row: DepositRow,
+    index: number,
+    how: { readonly chain: Chain; readonly options: CallOptions; readonly isKnown: boolean },
+  ): Promise<DepositRow> {
     const step = row.steps[index];
     const signedOnes = step?.versions.filter(({ signature }) => signature !== null) ?? [];
     const newest = signedOnes.at(-1);
     if (step === undefined || newest === undefined || newest.isTaken) return row;
-    const outcome = await this.#broadcast(row, step, { chain, options, version: newest });
+    const outcome = await this.#broadcast(row, step, { ...how, version: newest });
     if (outcome.kind !== "taken")
       for (const version of signedOnes.slice(0, -1).reverse()) {
-        const older = await this.#broadcast(row, step, { chain, options, version });
+        const older = await this.#broadcast(row, step, { ...how, version });
         if (older.kind === "taken") break;
       }
     // Behind a price that waits for its signature, the row says nothing of the send of the one before.
     if (newest !== step.versions.at(-1)) return row;
+    // Where a pool has it, a word like "already known" takes nothing of that back.
+    if (how.isKnown && outcome.kind !== "taken") return row;
     return this.#save(row, (one) => handedOut(one, { index, isFirst: false }, outcome, this.#now()));
   }
 
@@ -134,7 +141,10 @@ export class Deposits {
     if (step.versions.length >= VERSIONS_MAX || !this.#isStuck(row, index, step)) return row;
     const price = await readValue(this.#parts, () => chain.gasPrice(options));
     if (price === null) return row;
-    return this.#save(row, (one) => dearer(one, index, price.value, this.#now()));
+    const next = dearer(row, index, price.value, this.#now());
+    const version = next.steps[index]?.versions.at(-1);
+    if (version === undefined || isAbove(version, chain.priceMax)) return row;
+    return this.#save(row, () => next);
   }
 
   /** Nothing is ahead of it, and its time is over. */
@@ -249,4 +259,8 @@ export class Deposits {
   #now(): number {
     return this.#parts.clock.wallMs();
   }
+}
+
+function isAbove({ maxFeePerGas, maxPriorityFeePerGas }: StoredVersion, most: GasPrice): boolean {
+  return BigInt(maxFeePerGas) > most.maxFeePerGas || BigInt(maxPriorityFeePerGas) > most.maxPriorityFeePerGas;
 }

@@ -161,6 +161,7 @@ export class FakeChain {
     return {
       chainId: CHAIN_ID,
       confirmations: CONFIRMATIONS,
+      priceMax: { maxFeePerGas: this.priceMax, maxPriorityFeePerGas: this.priceMax },
       nativeBalance: (address) => read(({ natives }) => natives.get(address) ?? 0n),
       tokenBalance: (token, address) => read(({ tokens }) => tokens.get(`${token}/${address}`) ?? 0n),
       allowance: (token, owner, spender) =>
