@@ -117,6 +117,8 @@ export interface WithdrawalRail {
       readonly request: string;
       readonly sentAtMs: number;
       readonly venueId: string | null;
+      /** The venue's ids of the account's other withdrawals: none of them is this one, however alike. */
+      readonly otherIds?: ReadonlySet<string>;
     },
     session: AccountSession | null,
     options: CallOptions,

@@ -3,7 +3,7 @@
  * by its own number, the fee is inside. `listed`: a vault takes by allowance, a withdrawal is found by amount and time, the
  * fee is signed and comes on top, and the account's key is wanted. Both keep a list that lags, and a log of what they did.
  */
-import type { Clock } from "../../domain/clock.js";
+import type { VirtualClock } from "../../domain/virtual-clock.js";
 import type { AccountSession, Read } from "../../ports.js";
 import type {
   DepositRoute,
@@ -81,12 +81,12 @@ export class FakeMoney {
   readonly credits = new Map<string, bigint>();
   readonly venue: "venueone" | "venuetwo";
   readonly #style: Style;
-  readonly #clock: Clock;
+  readonly #clock: VirtualClock;
   readonly #chain: FakeChain;
   #nonce = 0;
   #serial = 0;
 
-  constructor(clock: Clock, chain: FakeChain, style: Style, balance: bigint) {
+  constructor(clock: VirtualClock, chain: FakeChain, style: Style, balance: bigint) {
     this.#clock = clock;
     this.#chain = chain;
     this.#style = style;
@@ -194,7 +194,8 @@ export class FakeMoney {
   #withdraw(text: string, signature: string): MoneyOutcome {
     const request = JSON.parse(text) as Request;
     if (!isTextSigned(text, signature)) return refusal("OTHER", "bad signature");
-    if (request.nonce + LIFE_MS[this.#style] < this.#clock.wallMs()) return refusal("OTHER", "nonce expired");
+    // By its own clock, which nobody sets.
+    if (request.nonce + LIFE_MS[this.#style] < this.#clock.trueMs()) return refusal("OTHER", "nonce expired");
     if (this.repeats === "refused" && this.payouts.some(({ nonce }) => nonce === request.nonce))
       return { kind: "repeated" };
     const amount = BigInt(request.amount);
@@ -225,15 +226,18 @@ export class FakeMoney {
     readonly request: string;
     readonly sentAtMs: number;
     readonly venueId: string | null;
+    readonly otherIds?: ReadonlySet<string>;
   }): WithdrawalStanding {
-    const { ask, sentAtMs, venueId } = withdrawal;
+    const { ask, otherIds, sentAtMs, venueId } = withdrawal;
     const { nonce } = JSON.parse(withdrawal.request) as Request;
     const isIt = (one: Payout): boolean => {
       if (this.#style === "named") return one.nonce === nonce;
       if (venueId !== null) return one.id === venueId;
+      if (otherIds?.has(one.id) === true) return false;
       return one.amount === ask.amount && one.atMs >= sentAtMs - DATED_WITHIN_MS;
     };
-    const payout = this.#listed(this.payouts).find(isIt);
+    const alike = this.#listed(this.payouts).filter(isIt);
+    const payout = alike.find(({ fails }) => !fails) ?? alike[0];
     if (payout === undefined) return { kind: "absent" };
     const { id, fails, paid } = payout;
     if (!this.isOver(payout)) return { kind: "pending", venueId: id, hash: null, paid: null };
