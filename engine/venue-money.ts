@@ -78,7 +78,8 @@ export interface WithdrawalTerms {
 export type WithdrawalStanding =
   | { readonly kind: "absent" }
   | {
-      readonly kind: "pending" | "completed";
+      /** `left`: it has left the account, and the venue never shows more of it. */
+      readonly kind: "pending" | "left" | "completed";
       readonly venueId: string;
       readonly hash: string | null;
       readonly paid: bigint | null;

@@ -45,10 +45,17 @@ import { type DepositRow, depositStep, isEnded, type StoredStep, type StoredVers
 const BUMP_MS = 60_000;
 /** A venue that has not credited a final deposit by then is a matter for people; the row says so. */
 const CREDIT_WAIT_MS = 86_400_000;
+/**
+ * Behind one name of an endpoint are servers of which one may lag: a nonce is held for lost when nothing else was seen for
+ * so long.
+ */
+const REPLACED_PATIENCE_MS = 60_000;
 const UNANSWERED = { kind: "unknown" } as const;
 
 export class Deposits {
   readonly #parts: TransferParts;
+  /** By row and step: since when each look says that another transaction took the nonce, on the monotonic clock. */
+  readonly #replaced = new Map<string, number>();
 
   constructor(parts: TransferParts) {
     this.#parts = parts;
@@ -88,12 +95,22 @@ export class Deposits {
     const of = { from: row.account, nonce: step.nonce, hashes };
     const read = await readValue(this.#parts, () => chain.standing(of, options));
     let next = row;
-    if (read !== null) next = await this.#seen(row, index, read.value);
+    if (read !== null && this.#isBelieved(row, index, read.value)) next = await this.#seen(row, index, read.value);
     const after = next.steps[index];
     if (after === undefined || after.mined !== null || isDecided(after)) return next;
     const isKnown = read?.value.kind === "open" && read.value.isKnown;
     next = await this.#handOut(next, index, { chain, options, isKnown });
     return read?.value.kind === "open" ? this.#bump(next, index, chain, options) : next;
+  }
+
+  #isBelieved({ transferId }: DepositRow, index: number, { kind }: TransactionStanding): boolean {
+    const name = `${transferId}/${index}`;
+    const nowNs = this.#parts.clock.monoNs();
+    const sinceNs = this.#replaced.get(name) ?? nowNs;
+    const isSure = (nowNs - sinceNs) / 1e6 >= REPLACED_PATIENCE_MS;
+    if (kind === "replaced" && !isSure) this.#replaced.set(name, sinceNs);
+    else this.#replaced.delete(name);
+    return kind !== "replaced" || isSure;
   }
 
   async #seen(row: DepositRow, index: number, standing: TransactionStanding): Promise<DepositRow> {

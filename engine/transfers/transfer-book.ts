@@ -31,7 +31,7 @@ export interface TransferPage {
   readonly next: string | null;
 }
 
-/** Of the rows that are open, and of those that ended since the start. */
+/** Of the rows that are open, and of those that were followed to their end since the start. */
 export interface TransferCount {
   readonly venue: TransferRow["venue"];
   readonly kind: TransferKind;
@@ -174,7 +174,7 @@ export class TransferBook {
     // Nobody else writes rows: another process works on this store.
     if (!isDone) throw new ServiceError("STORE_UNAVAILABLE", { reason: "CONTENDED", transferId });
     if (nonceRow !== null) this.#nonces.set(nonceRow, after);
-    if (isEnded(next) && !isEnded(row)) {
+    if (isCounted(next) && !isCounted(row)) {
       const name = `${next.venue}/${next.kind}/${next.state}`;
       this.#ended.set(name, (this.#ended.get(name) ?? 0) + 1);
     }
@@ -211,6 +211,11 @@ export class TransferBook {
     else this.#open.delete(row.transferId);
     for (const hear of [...this.#listeners]) hear(row);
   }
+}
+
+/** Among those that ended: nothing of its state changes any more. */
+function isCounted(row: TransferRow): boolean {
+  return isEnded(row) || !isOpen(row);
 }
 
 /** What is not known to be written may go on, so a caller has to know its name. */

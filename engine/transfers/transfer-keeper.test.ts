@@ -68,6 +68,24 @@ describe("the keeper", () => {
     expect([world.clock.pendingTimerCount <= before, (await world.rows(life))[0]?.state]).toEqual([true, "broadcast"]);
   });
 
+  it("follows a withdrawal no further than the venue shows it, and holds none of them for ever", async () => {
+    const world = new TransferWorld();
+    world.named.hidesPayments = true;
+    const life = await world.live();
+    life.keeper.start();
+    const rows: TransferRow[] = [];
+    for (const amount of [AMOUNT, AMOUNT + 1n])
+      rows.push(await world.answered(life, life.transfers.withdraw(world.withdrawal(world.named, amount))));
+    await world.clock.advanceAsync(60_000);
+    expect(world.clock.pendingTimerCount).toBe(0);
+    const count = { venue: "venueone", kind: "withdrawal", state: "broadcast", count: 2 };
+    expect(life.keeper.counts()).toEqual([count]);
+    const next = await world.live();
+    expect(next.keeper.counts()).toEqual([]);
+    for (const { transferId } of rows)
+      expect(await next.transfers.find(transferId)).toMatchObject({ state: "broadcast", payout: "left" });
+  });
+
   it("comes to every row, however many stand before it and never come to an end", async () => {
     const { world, rows, life } = await crowd(3_000);
     const last = await world.answered(life, life.transfers.move(world.internal("70", "last")));

@@ -119,7 +119,7 @@ export function transferView(row: TransferRow, explorers: ExplorerUrls): Transfe
       receiver,
       accountType,
       fee: inUnits(fee, row),
-      payout,
+      payout: payout === "left" ? "pending" : payout,
     },
     paid: paid === null ? null : inUnits(paid, row),
   };
@@ -147,7 +147,7 @@ function hashOf({ mined, versions }: StoredStep): string | null {
 
 function withdrawalStatus({ venue, payout, isAccepted, state }: WithdrawalRow): WithdrawData["status"] {
   if (payout === "completed") return "completed";
-  if (payout === "pending") return "pending";
+  if (payout === "pending" || payout === "left") return "pending";
   if (!isAccepted || state === "unknown") return "UNKNOWN";
   return venue === WALLET_VENUE ? "accepted" : "submitted";
 }

@@ -69,6 +69,8 @@ export class FakeMoney {
   paysMs = PAYS_MS;
   /** What the list has as the transaction of a payout. */
   paidHash: string = `0x${"ab".repeat(32)}`;
+  /** Its list shows what left the account, and nothing after. */
+  hidesPayments = false;
   hasKey = true;
   /** Looks never end. */
   isMute = false;
@@ -240,6 +242,7 @@ export class FakeMoney {
     const payout = alike.find(({ fails }) => !fails) ?? alike[0];
     if (payout === undefined) return { kind: "absent" };
     const { id, fails, paid } = payout;
+    if (this.hidesPayments) return { kind: "left", venueId: id, hash: null, paid };
     if (!this.isOver(payout)) return { kind: "pending", venueId: id, hash: null, paid: null };
     if (fails) return { kind: "failed", venueId: id };
     return { kind: "completed", venueId: id, hash: this.paidHash, paid };
