@@ -18,6 +18,7 @@ import {
   handedOut,
   holdsLane,
   isDecided,
+  isLost,
   isSent,
   looked,
   prepared,
@@ -45,17 +46,12 @@ import { type DepositRow, depositStep, isEnded, type StoredStep, type StoredVers
 const BUMP_MS = 60_000;
 /** A venue that has not credited a final deposit by then is a matter for people; the row says so. */
 const CREDIT_WAIT_MS = 86_400_000;
-/**
- * Behind one name of an endpoint are servers of which one may lag: a nonce is held for lost when nothing else was seen for
- * so long.
- */
-const REPLACED_PATIENCE_MS = 60_000;
 const UNANSWERED = { kind: "unknown" } as const;
 
 export class Deposits {
   readonly #parts: TransferParts;
   /** By row and step: since when each look says that another transaction took the nonce, on the monotonic clock. */
-  readonly #replaced = new Map<string, number>();
+  readonly #replaced = new Map<string, { readonly sinceNs: number; readonly looks: number }>();
 
   constructor(parts: TransferParts) {
     this.#parts = parts;
@@ -106,9 +102,9 @@ export class Deposits {
   #isBelieved({ transferId }: DepositRow, index: number, { kind }: TransactionStanding): boolean {
     const name = `${transferId}/${index}`;
     const nowNs = this.#parts.clock.monoNs();
-    const sinceNs = this.#replaced.get(name) ?? nowNs;
-    const isSure = (nowNs - sinceNs) / 1e6 >= REPLACED_PATIENCE_MS;
-    if (kind === "replaced" && !isSure) this.#replaced.set(name, sinceNs);
+    const { sinceNs, looks } = this.#replaced.get(name) ?? { sinceNs: nowNs, looks: 0 };
+    const isSure = isLost(looks + 1, (nowNs - sinceNs) / 1e6);
+    if (kind === "replaced" && !isSure) this.#replaced.set(name, { sinceNs, looks: looks + 1 });
     else this.#replaced.delete(name);
     return kind !== "replaced" || isSure;
   }

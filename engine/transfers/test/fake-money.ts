@@ -96,8 +96,15 @@ export class FakeMoney {
     this.venue = VENUES[style];
   }
 
-  isOver({ atMs }: Payout): boolean {
-    return this.#clock.wallMs() >= atMs + this.paysMs;
+  /** The account's owner withdrew as much at the venue's page, and it came back at once. */
+  returnOwn(amount: bigint): void {
+    const id = `own-${++this.#serial}`;
+    const atMs = this.#clock.wallMs() - LAG_MS;
+    this.payouts.push({ id, nonce: 0, receiver: ACCOUNT, amount, debit: 0n, paid: 0n, atMs, fails: true });
+  }
+
+  isOver({ atMs, debit }: Payout): boolean {
+    return debit === 0n || this.#clock.wallMs() >= atMs + this.paysMs;
   }
 
   session(): AccountSession | null {
