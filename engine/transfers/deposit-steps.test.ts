@@ -122,10 +122,14 @@ describe("the steps of a deposit", () => {
   });
 
   it("raise a price of nothing too: as much again would not replace it", () => {
-    const free = prepared(CREATED, {
-      ...{ plan: ["deposit"], to: ADDRESS, data: "0x", nonce: 0, gasLimit: 50n },
-      price: { maxFeePerGas: 20n, maxPriorityFeePerGas: 0n },
-    }, 1);
+    const free = prepared(
+      CREATED,
+      {
+        ...{ plan: ["deposit"], to: ADDRESS, data: "0x", nonce: 0, gasLimit: 50n },
+        price: { maxFeePerGas: 20n, maxPriorityFeePerGas: 0n },
+      },
+      1,
+    );
     const once = signed(free, 0, { signature: SIGNATURE, hash: hashOf(0, 1) }, 2);
     const [, version] = dearer(once, 0, { maxFeePerGas: 20n, maxPriorityFeePerGas: 0n }, 3).steps[0]?.versions ?? [];
     expect(version).toMatchObject({ maxFeePerGas: "23", maxPriorityFeePerGas: "1" });

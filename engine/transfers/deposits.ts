@@ -151,20 +151,13 @@ export class Deposits {
     const step = row.steps[index];
     const last = step?.versions.at(-1);
     if (step === undefined || last === undefined || last.signature === null || step.mined !== null) return row;
-    if (step.versions.length >= VERSIONS_MAX || !this.#isStuck(row, index, step)) return row;
+    if (step.versions.length >= VERSIONS_MAX || !isStuck(row, index, this.#now())) return row;
     const price = await readValue(this.#parts, () => chain.gasPrice(options));
     if (price === null) return row;
     const next = dearer(row, index, price.value, this.#now());
     const version = next.steps[index]?.versions.at(-1);
     if (version === undefined || isAbove(version, chain.priceMax)) return row;
     return this.#save(row, () => next);
-  }
-
-  /** Nothing is ahead of it, and its time is over. */
-  #isStuck(row: DepositRow, index: number, { versions }: StoredStep): boolean {
-    if (row.steps.slice(0, index).some((step) => step.mined === null && !isDecided(step))) return false;
-    const signedAtMs = versions.at(-1)?.signedAtMs ?? this.#now();
-    return this.#now() - signedAtMs >= BUMP_MS * 2 ** (versions.length - 1);
   }
 
   async #begin(row: DepositRow, chain: Chain, options: CallOptions): Promise<DepositRow> {
@@ -272,6 +265,14 @@ export class Deposits {
   #now(): number {
     return this.#parts.clock.wallMs();
   }
+}
+
+/** Nothing is ahead of the step, and its time is over. */
+function isStuck({ steps }: DepositRow, index: number, nowMs: number): boolean {
+  if (steps.slice(0, index).some((step) => step.mined === null && !isDecided(step))) return false;
+  const versions = steps[index]?.versions ?? [];
+  const signedAtMs = versions.at(-1)?.signedAtMs ?? nowMs;
+  return nowMs - signedAtMs >= BUMP_MS * 2 ** (versions.length - 1);
 }
 
 function isAbove({ maxFeePerGas, maxPriorityFeePerGas }: StoredVersion, most: GasPrice): boolean {
