@@ -68,6 +68,8 @@ export interface Chain {
   readonly chainId: number;
   /** Blocks that make a transaction final. */
   readonly confirmations: number;
+  /** No transaction is to offer more; `gasPrice` never does. */
+  readonly priceMax: GasPrice;
   nativeBalance(address: string, options: CallOptions): Promise<Read<bigint>>;
   tokenBalance(token: string, address: string, options: CallOptions): Promise<Read<bigint>>;
   allowance(token: string, owner: string, spender: string, options: CallOptions): Promise<Read<bigint>>;

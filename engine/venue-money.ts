@@ -78,7 +78,8 @@ export interface WithdrawalTerms {
 export type WithdrawalStanding =
   | { readonly kind: "absent" }
   | {
-      readonly kind: "pending" | "completed";
+      /** `left`: it has left the account, and the venue never shows more of it. */
+      readonly kind: "pending" | "left" | "completed";
       readonly venueId: string;
       readonly hash: string | null;
       readonly paid: bigint | null;
@@ -117,6 +118,8 @@ export interface WithdrawalRail {
       readonly request: string;
       readonly sentAtMs: number;
       readonly venueId: string | null;
+      /** The venue's ids of the account's other withdrawals: none of them is this one, however alike. */
+      readonly otherIds?: ReadonlySet<string>;
     },
     session: AccountSession | null,
     options: CallOptions,

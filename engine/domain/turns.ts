@@ -17,10 +17,13 @@ export class Turns {
     return !this.#lines.has(name);
   }
 
-  /** Rejects with OVERLOADED where too many wait, or as `act` does. */
-  async run<T>(name: string, act: () => Promise<T>): Promise<T> {
+  /**
+   * Rejects with OVERLOADED where too many wait, or as `act` does. `isAdmitted`: it goes on with what an earlier turn of the
+   * line began, and waits however many do.
+   */
+  async run<T>(name: string, act: () => Promise<T>, isAdmitted = false): Promise<T> {
     const line = this.#lines.get(name) ?? { last: Promise.resolve(), count: 0 };
-    if (line.count > WAITING_MAX) throw new ServiceError("OVERLOADED");
+    if (line.count > WAITING_MAX && !isAdmitted) throw new ServiceError("OVERLOADED");
     this.#lines.set(name, line);
     line.count++;
     const done = line.last.then(act);

@@ -54,6 +54,10 @@ export interface WithdrawalLook {
   readonly lookedAtMs: number;
   /** Of the venue's history. */
   readonly lagMs: number;
+  /** Since the last send, or since this life of the program first looked: by the clock that nobody sets. */
+  readonly watchedMs: number;
+  /** What is shown is this one, by a number, and not one like it. */
+  readonly isByNumber: boolean;
 }
 
 export function withdrawalLooked(row: WithdrawalRow, look: WithdrawalLook, nowMs: number): WithdrawalRow {
@@ -63,11 +67,13 @@ export function withdrawalLooked(row: WithdrawalRow, look: WithdrawalLook, nowMs
     case "absent":
       return absentWithdrawal(row, look, nowMs);
     case "failed":
+      // Of several alike one may be older, and this one not be listed yet.
+      if (!look.isByNumber && !isPast(row, look)) return absentWithdrawal(row, look, nowMs);
       return { ...failedAct(row, "VENUE_FAILED", "", nowMs), venueId: standing.venueId, payout: "failed" };
     default: {
       const isDone = standing.kind === "completed";
       const { venueId } = standing;
-      const hash = standing.hash ?? row.hash;
+      const hash = hashIn(standing.hash) ?? row.hash;
       const paid = standing.paid?.toString() ?? row.paid;
       const isSame = row.payout === standing.kind && row.venueId === venueId && row.hash === hash && row.paid === paid;
       if (isSame && row.state === "broadcast") return row;
@@ -135,14 +141,26 @@ export function mayNameAgain(row: InternalRow, lookedAtMs: number): boolean {
   return lookedAtMs >= row.lastSentAtMs + RESEND_MS && lookedAtMs <= row.sentAtMs + NAME_LIFE_MS;
 }
 
-function absentWithdrawal(row: WithdrawalRow, { lookedAtMs, lagMs }: WithdrawalLook, nowMs: number): WithdrawalRow {
-  const isPast = isOver(row, lookedAtMs - Math.max(lagMs, RESEND_MS));
+function absentWithdrawal(row: WithdrawalRow, look: WithdrawalLook, nowMs: number): WithdrawalRow {
+  const isGone = isPast(row, look);
   if (row.isAccepted) {
-    if (!isPast || row.reason === "NOT_LISTED") return row;
+    if (!isGone || row.reason === "NOT_LISTED") return row;
     return { ...row, state: "unknown", reason: "NOT_LISTED", updatedAtMs: nowMs };
   }
-  if (isPast) return failedAct(row, "NEVER_ARRIVED", "", nowMs);
+  if (isGone) return failedAct(row, "NEVER_ARRIVED", "", nowMs);
   return row.state === "unknown" ? row : { ...row, state: "unknown", updatedAtMs: nowMs };
+}
+
+/** What was sent has arrived or never will, and would be in the history. A clock that jumps does not make it so. */
+function isPast(row: WithdrawalRow, { lookedAtMs, lagMs, watchedMs }: WithdrawalLook): boolean {
+  const graceMs = Math.max(lagMs, RESEND_MS);
+  return watchedMs >= graceMs && isOver(row, lookedAtMs - graceMs);
+}
+
+/** Venues have texts there too, for what they move among themselves. */
+function hashIn(text: string | null): string | null {
+  const lower = text?.toLowerCase() ?? "";
+  return /^0x[0-9a-f]{64}$/.test(lower) ? lower : null;
 }
 
 function refusalReason({ reason }: Extract<MoneyOutcome, { readonly kind: "refused" }>): TransferReason {

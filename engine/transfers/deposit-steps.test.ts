@@ -121,6 +121,20 @@ describe("the steps of a deposit", () => {
     expect(concluded(undone, 5)).toMatchObject({ state: "failed", reason: "REVERTED" });
   });
 
+  it("raise a price of nothing too: as much again would not replace it", () => {
+    const free = prepared(
+      CREATED,
+      {
+        ...{ plan: ["deposit"], to: ADDRESS, data: "0x", nonce: 0, gasLimit: 50n },
+        price: { maxFeePerGas: 20n, maxPriorityFeePerGas: 0n },
+      },
+      1,
+    );
+    const once = signed(free, 0, { signature: SIGNATURE, hash: hashOf(0, 1) }, 2);
+    const [, version] = dearer(once, 0, { maxFeePerGas: 20n, maxPriorityFeePerGas: 0n }, 3).steps[0]?.versions ?? [];
+    expect(version).toMatchObject({ maxFeePerGas: "23", maxPriorityFeePerGas: "1" });
+  });
+
   it("take a refusal for the end only of what was never sent before, and once the rest is decided", () => {
     const first = signed(begun(CREATED), 0, { signature: SIGNATURE, hash: hashOf(0, 1) }, 2);
     const end = { state: "failed", reason: "BROADCAST_REFUSED", reasonText: "insufficient funds" };

@@ -23,6 +23,9 @@ const BUMP_DENOMINATOR = 8n;
 export const VERSIONS_MAX = 6;
 /** Endpoints that lag may not know yet what the step before did. */
 const REVERT_PATIENCE_MS = 120_000;
+/** Behind one name of an endpoint are servers, of which one may lag. */
+const LOST_PATIENCE_MS = 60_000;
+const LOST_LOOKS = 4;
 
 export function planOf(row: DepositRow, allowance: bigint): readonly StepName[] {
   if (row.spender === null || allowance >= BigInt(row.amount)) return ["deposit"];
@@ -202,6 +205,11 @@ export function isDecided(step: StoredStep): boolean {
   return step.isReplaced || step.isRefused || isFinal(step);
 }
 
+/** Whether so many looks in a row, over so long, that show another transaction with the nonce make it lost. */
+export function isLost(looks: number, shownMs: number): boolean {
+  return looks >= LOST_LOOKS && shownMs >= LOST_PATIENCE_MS;
+}
+
 /** Another deposit of the wallet on the chain waits for this one: for its nonces and for its allowance. */
 export function holdsLane(row: DepositRow): boolean {
   return !isEnded(row) && row.steps.length > 0 && depositStep(row)?.mined?.succeeded !== true;
@@ -255,9 +263,10 @@ function versionAt({ maxFeePerGas, maxPriorityFeePerGas }: GasPrice): StoredVers
   };
 }
 
-/** Rounded up: a price that is too low by one is refused. */
+/** Rounded up: a price that is too low by one is refused, and so is a tip of nothing in place of nothing. */
 function raised(price: string): bigint {
-  return (BigInt(price) * BUMP_NUMERATOR + BUMP_DENOMINATOR - 1n) / BUMP_DENOMINATOR;
+  const more = (BigInt(price) * BUMP_NUMERATOR + BUMP_DENOMINATOR - 1n) / BUMP_DENOMINATOR;
+  return larger(more, BigInt(price) + 1n);
 }
 
 function larger(left: bigint, right: bigint): bigint {

@@ -1,10 +1,11 @@
 /** What callers hear of deposits, and what becomes of them, on a chain that behaves and on one that does not. */
 import { describe, expect, it } from "vitest";
 import { ServiceError } from "../domain/errors.js";
+import { storeUnavailable } from "../storage/state-store.js";
 import { OLD_TOKEN, VAULT } from "./test/fake-chain.js";
 import { MINIMUM } from "./test/fake-money.js";
 import { ACCOUNT } from "./test/fake-signer.js";
-import { begun, type Life, START, type TransferWorld } from "./test/transfer-world.js";
+import { begun, type Life, START, TransferWorld } from "./test/transfer-world.js";
 import type { DepositRow } from "./transfer-row.js";
 
 const AMOUNT = 7_000_000n;
@@ -140,10 +141,23 @@ describe("a deposit", () => {
     await world.clock.advanceAsync(0);
     world.chain.forgetPool();
     world.chain.outside(ACCOUNT);
-    const error = await world.refusal(life, call);
-    expect([error.code, error.context["reason"]]).toEqual(["FAILED_TO_DEPOSIT", "NONCE_USED"]);
+    const row = await world.answered(life, call);
+    expect(["broadcast", "unknown"]).toContain(row.state);
+    await world.untilQuiet(life);
     expect(await deposits(world, life)).toMatchObject([{ state: "failed", reason: "NONCE_USED" }]);
     expect(world.chain.deposits()).toEqual([]);
+  });
+
+  it("has not failed because endpoints that lag show its nonce as used, and not what used it", async () => {
+    const { world, life } = await begun();
+    const row = await world.answered(life, life.transfers.deposit(world.deposit(world.named, AMOUNT)));
+    life.keeper.start();
+    await world.clock.advanceAsync(2_000);
+    world.chain.hidesReceipts = true;
+    await world.clock.advanceAsync(20_000);
+    world.chain.hidesReceipts = false;
+    await world.untilQuiet(life);
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed" });
   });
 
   it("takes no nonce behind one of somebody else's that is not final", async () => {
@@ -268,5 +282,74 @@ describe("a deposit", () => {
     world.chain.isMute = false;
     await world.untilQuiet(life);
     expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed" });
+  });
+
+  it("that waits while too many others do is not refused and carried out later", async () => {
+    const { world, life } = await begun();
+    const first = life.transfers.deposit(world.deposit(world.named, AMOUNT));
+    await world.clock.advanceAsync(0);
+    world.chain.baseFee = 1_000n;
+    await world.answered(life, first);
+    const second = life.transfers.deposit(world.deposit(world.named, AMOUNT + 1n));
+    await world.clock.advanceAsync(19_300);
+    // All of them stand in the lane when its wait is over.
+    world.chain.isMute = true;
+    const others = Array.from({ length: 17 }, (_, index) =>
+      life.transfers.deposit(world.deposit(world.named, AMOUNT + 2n + BigInt(index))).catch(() => {}),
+    );
+    const outcome = await world.outcome(life, second, 300_000);
+    world.chain.isMute = false;
+    world.chain.baseFee = 10n;
+    await world.outcome(life, Promise.all(others), 300_000);
+    await world.untilQuiet(life);
+    const effects = world.chain.deposits().filter(({ amount }) => amount === AMOUNT + 1n).length;
+    expect([outcome, effects]).toEqual(["TRANSFER_IN_PROGRESS", 0]);
+  });
+
+  it("that a pool already knows stays broadcast, and is looked at more and more seldom", async () => {
+    const { world, life } = await begun();
+    world.chain.sendWeather = () => "unheard";
+    const call = life.transfers.deposit(world.deposit(world.named, AMOUNT));
+    await world.clock.advanceAsync(0);
+    world.chain.baseFee = 1_000n;
+    const row = await world.answered(life, call);
+    world.chain.sendWeather = () => "fine";
+    life.keeper.start();
+    await world.clock.advanceAsync(10_000);
+    const heard: string[] = [];
+    life.transfers.listen(({ state }) => heard.push(state));
+    await world.clock.advanceAsync(30_000);
+    expect([(await life.transfers.find(row.transferId))?.state, heard]).toEqual(["broadcast", []]);
+  });
+
+  it("is never signed at a price above the chain's limit, however long it waits", async () => {
+    const world = new TransferWorld();
+    // An eighth above the price before is above it.
+    world.chain.priceMax = 23n;
+    const life = await world.live();
+    const call = life.transfers.deposit(world.deposit(world.named, AMOUNT));
+    await world.clock.advanceAsync(0);
+    world.chain.baseFee = 22n;
+    await world.answered(life, call);
+    life.keeper.start();
+    await world.clock.advanceAsync(3_600_000);
+    const prices = world.signed.flatMap((request) =>
+      request.kind === "transaction" && request.transaction.type === "eip1559" ? request.transaction.maxFeePerGas : [],
+    );
+    expect(prices).toEqual([21n]);
+    world.chain.baseFee = 10n;
+    await world.untilQuiet(life);
+    expect(await deposits(world, life)).toMatchObject([{ state: "confirmed" }]);
+  });
+
+  it("that the store does not take on is refused with its id, for it goes on", async () => {
+    const { world, life } = await begun();
+    let commits = 0;
+    world.store.gate = async () => {
+      if (++commits === 2) throw storeUnavailable("QUEUE_FULL");
+    };
+    const error = await world.refusal(life, life.transfers.deposit(world.deposit(world.named, AMOUNT)));
+    const [row] = await deposits(world, life);
+    expect([error.code, error.context["transferId"]]).toEqual(["STORE_UNAVAILABLE", row?.transferId]);
   });
 });

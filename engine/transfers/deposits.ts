@@ -5,7 +5,7 @@
  * Invariants: a signed transaction is durable before it is handed out. A version of a step is signed once; the same bytes
  * go out after a restart. A read that fails decides nothing.
  */
-import type { Chain, TransactionStanding } from "../chain.js";
+import type { Chain, GasPrice, TransactionStanding } from "../chain.js";
 import { ServiceError } from "../domain/errors.js";
 import type { CallOptions } from "../ports.js";
 import { preparationOf } from "./deposit-preparation.js";
@@ -18,6 +18,7 @@ import {
   handedOut,
   holdsLane,
   isDecided,
+  isLost,
   isSent,
   looked,
   prepared,
@@ -39,7 +40,7 @@ import {
   readValue,
   withSession,
 } from "./transfer-parts.js";
-import { type DepositRow, depositStep, isEnded, type StoredStep } from "./transfer-row.js";
+import { type DepositRow, depositStep, isEnded, type StoredStep, type StoredVersion } from "./transfer-row.js";
 
 /** Not mined for so long, its price is raised; twice as long for each raise after. */
 const BUMP_MS = 60_000;
@@ -49,6 +50,8 @@ const UNANSWERED = { kind: "unknown" } as const;
 
 export class Deposits {
   readonly #parts: TransferParts;
+  /** By row and step: since when each look says that another transaction took the nonce, on the monotonic clock. */
+  readonly #replaced = new Map<string, { readonly sinceNs: number; readonly looks: number }>();
 
   constructor(parts: TransferParts) {
     this.#parts = parts;
@@ -88,11 +91,22 @@ export class Deposits {
     const of = { from: row.account, nonce: step.nonce, hashes };
     const read = await readValue(this.#parts, () => chain.standing(of, options));
     let next = row;
-    if (read !== null) next = await this.#seen(row, index, read.value);
+    if (read !== null && this.#isBelieved(row, index, read.value)) next = await this.#seen(row, index, read.value);
     const after = next.steps[index];
     if (after === undefined || after.mined !== null || isDecided(after)) return next;
-    next = await this.#handOut(next, index, chain, options);
+    const isKnown = read?.value.kind === "open" && read.value.isKnown;
+    next = await this.#handOut(next, index, { chain, options, isKnown });
     return read?.value.kind === "open" ? this.#bump(next, index, chain, options) : next;
+  }
+
+  #isBelieved({ transferId }: DepositRow, index: number, { kind }: TransactionStanding): boolean {
+    const name = `${transferId}/${index}`;
+    const nowNs = this.#parts.clock.monoNs();
+    const { sinceNs, looks } = this.#replaced.get(name) ?? { sinceNs: nowNs, looks: 0 };
+    const isSure = isLost(looks + 1, (nowNs - sinceNs) / 1e6);
+    if (kind === "replaced" && !isSure) this.#replaced.set(name, { sinceNs, looks: looks + 1 });
+    else this.#replaced.delete(name);
+    return kind !== "replaced" || isSure;
   }
 
   async #seen(row: DepositRow, index: number, standing: TransactionStanding): Promise<DepositRow> {
@@ -111,19 +125,25 @@ export class Deposits {
   }
 
   /** Where no endpoint is known to have the newest version: it, or else one before it. */
-  async #handOut(row: DepositRow, index: number, chain: Chain, options: CallOptions): Promise<DepositRow> {
+  async #handOut(
+    row: DepositRow,
+    index: number,
+    how: { readonly chain: Chain; readonly options: CallOptions; readonly isKnown: boolean },
+  ): Promise<DepositRow> {
     const step = row.steps[index];
     const signedOnes = step?.versions.filter(({ signature }) => signature !== null) ?? [];
     const newest = signedOnes.at(-1);
     if (step === undefined || newest === undefined || newest.isTaken) return row;
-    const outcome = await this.#broadcast(row, step, { chain, options, version: newest });
+    const outcome = await this.#broadcast(row, step, { ...how, version: newest });
     if (outcome.kind !== "taken")
       for (const version of signedOnes.slice(0, -1).reverse()) {
-        const older = await this.#broadcast(row, step, { chain, options, version });
+        const older = await this.#broadcast(row, step, { ...how, version });
         if (older.kind === "taken") break;
       }
     // Behind a price that waits for its signature, the row says nothing of the send of the one before.
     if (newest !== step.versions.at(-1)) return row;
+    // Where a pool has it, a word like "already known" takes nothing of that back.
+    if (how.isKnown && outcome.kind !== "taken") return row;
     return this.#save(row, (one) => handedOut(one, { index, isFirst: false }, outcome, this.#now()));
   }
 
@@ -131,17 +151,13 @@ export class Deposits {
     const step = row.steps[index];
     const last = step?.versions.at(-1);
     if (step === undefined || last === undefined || last.signature === null || step.mined !== null) return row;
-    if (step.versions.length >= VERSIONS_MAX || !this.#isStuck(row, index, step)) return row;
+    if (step.versions.length >= VERSIONS_MAX || !isStuck(row, index, this.#now())) return row;
     const price = await readValue(this.#parts, () => chain.gasPrice(options));
     if (price === null) return row;
-    return this.#save(row, (one) => dearer(one, index, price.value, this.#now()));
-  }
-
-  /** Nothing is ahead of it, and its time is over. */
-  #isStuck(row: DepositRow, index: number, { versions }: StoredStep): boolean {
-    if (row.steps.slice(0, index).some((step) => step.mined === null && !isDecided(step))) return false;
-    const signedAtMs = versions.at(-1)?.signedAtMs ?? this.#now();
-    return this.#now() - signedAtMs >= BUMP_MS * 2 ** (versions.length - 1);
+    const next = dearer(row, index, price.value, this.#now());
+    const version = next.steps[index]?.versions.at(-1);
+    if (version === undefined || isAbove(version, chain.priceMax)) return row;
+    return this.#save(row, () => next);
   }
 
   async #begin(row: DepositRow, chain: Chain, options: CallOptions): Promise<DepositRow> {
@@ -249,4 +265,16 @@ export class Deposits {
   #now(): number {
     return this.#parts.clock.wallMs();
   }
+}
+
+/** Nothing is ahead of the step, and its time is over. */
+function isStuck({ steps }: DepositRow, index: number, nowMs: number): boolean {
+  if (steps.slice(0, index).some((step) => step.mined === null && !isDecided(step))) return false;
+  const versions = steps[index]?.versions ?? [];
+  const signedAtMs = versions.at(-1)?.signedAtMs ?? nowMs;
+  return nowMs - signedAtMs >= BUMP_MS * 2 ** (versions.length - 1);
+}
+
+function isAbove({ maxFeePerGas, maxPriorityFeePerGas }: StoredVersion, most: GasPrice): boolean {
+  return BigInt(maxFeePerGas) > most.maxFeePerGas || BigInt(maxPriorityFeePerGas) > most.maxPriorityFeePerGas;
 }

@@ -24,14 +24,19 @@ export class Rounds {
     return this.turns.isFree(laneOf(row));
   }
 
-  /** Waits for the lane. Rejects with OVERLOADED, and as the rounds do; nothing happens for a row that is over. */
+  /** Waits for the lane, as long as it takes. Rejects as the rounds do; nothing happens for a row that is over. */
   run(row: TransferRow, mode: Mode): Promise<void> {
-    return this.turns.run(laneOf(row), async () => {
+    return this.inTurn(row, async () => {
       const current = this.#parts.book.current(row.transferId);
       if (current === undefined) return;
       if (current.kind === "deposit") await this.deposits.round(current, mode);
       else if (current.kind === "withdrawal") await this.#withdrawals.round(current, mode);
       else await this.#internals.round(current, mode);
     });
+  }
+
+  /** The row's lane took its request in when the row was made: to refuse it now would leave the row to itself. */
+  inTurn(row: TransferRow, act: () => Promise<void>): Promise<void> {
+    return this.turns.run(laneOf(row), act, true);
   }
 }

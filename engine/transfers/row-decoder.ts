@@ -163,7 +163,7 @@ const SHAPES: Readonly<Record<TransferRow["kind"], Check>> = {
     sentAtMs: orNull(whole),
     lastSentAtMs: orNull(whole),
     isAccepted: flag,
-    payout: orNull(one("pending", "completed", "failed")),
+    payout: orNull(one("pending", "left", "completed", "failed")),
     hash: orNull(hash),
     paid: orNull(integer),
   }),
@@ -211,6 +211,7 @@ function problemOf(key: string, value: unknown): string | null {
     const isSigned = row.act.signature !== null;
     if (isSigned !== (row.sentAtMs !== null) || isSigned !== (row.lastSentAtMs !== null)) return ".act.signature";
     if (!isSigned && row.state !== "created" && row.state !== "failed") return ".state";
+    if (row.payout === "left" && row.state !== "broadcast") return ".payout";
     if (row.state === "confirmed" && row.payout !== "completed") return ".payout";
     return row.state === "created" && isSigned ? ".state" : null;
   }

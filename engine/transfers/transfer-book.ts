@@ -41,7 +41,7 @@ export interface TransferPage {
   readonly next: string | null;
 }
 
-/** Of the rows that are open, and of those that ended since the start. */
+/** Of the rows that are open, and of those that were followed to their end since the start. */
 export interface TransferCount {
   readonly venue: TransferRow["venue"];
   readonly kind: TransferKind;
@@ -178,14 +178,13 @@ export class TransferBook {
       }
       return isMade;
     } catch (error) {
-      if (!(error instanceof ServiceError) || error.code !== "STORE_UNAVAILABLE") throw error;
-      throw new ServiceError("STORE_UNAVAILABLE", { ...error.context, transferId }, { cause: error });
+      throw withId(error, transferId);
     }
   }
 
   /**
-   * Durable when it resolves; returns the new row. Rejects with STORE_UNAVAILABLE: then the change may be found after a
-   * restart. A change that returns the row itself writes nothing. `usedNonce`: of a transaction that is final.
+   * Durable when it resolves; returns the new row. Rejects with STORE_UNAVAILABLE, context `transferId`: then the change may
+   * be found after a restart. A change that returns the row itself writes nothing. `usedNonce`: of a transaction that is final.
    */
   async update<Row extends TransferRow>(
     row: Row,
@@ -203,20 +202,21 @@ export class TransferBook {
     const nonceRow = usedNonce === null ? null : nonceKey(usedNonce.chainId, row.account);
     const after =
       usedNonce === null ? 0 : Math.max(usedNonce.nonce + 1, this.nonceAfter(usedNonce.chainId, row.account));
-    const isDone = await this.#store.commit({
-      conditions: [{ namespace: TRANSFER_NAMESPACE, key: transferId, expected: held.value }],
-      writes: [
-        { namespace: TRANSFER_NAMESPACE, key: transferId, value },
-        { namespace: OPEN_NAMESPACE, key: transferId, value: isOpen(next) ? encodeJson(number) : null },
-        ...(nonceRow === null ? [] : [{ namespace: NONCE_NAMESPACE, key: nonceRow, value: encodeJson(after) }]),
-        ...recorded.writes,
-      ],
+    const conditions = [{ namespace: TRANSFER_NAMESPACE, key: transferId, expected: held.value }];
+    const writes: StateWrite[] = [
+      { namespace: TRANSFER_NAMESPACE, key: transferId, value },
+      { namespace: OPEN_NAMESPACE, key: transferId, value: isOpen(next) ? encodeJson(number) : null },
+      ...(nonceRow === null ? [] : [{ namespace: NONCE_NAMESPACE, key: nonceRow, value: encodeJson(after) }]),
+      ...recorded.writes,
+    ];
+    const isDone = await this.#store.commit({ conditions, writes }).catch((error: unknown) => {
+      throw withId(error, transferId);
     });
     // Nobody else writes rows: another process works on this store.
     if (!isDone) throw new ServiceError("STORE_UNAVAILABLE", { reason: "CONTENDED", transferId });
     recorded.committed();
     if (nonceRow !== null) this.#nonces.set(nonceRow, after);
-    if (isEnded(next) && !isEnded(row)) {
+    if (isCounted(next) && !isCounted(row)) {
       const name = `${next.venue}/${next.kind}/${next.state}`;
       this.#ended.set(name, (this.#ended.get(name) ?? 0) + 1);
     }
@@ -254,6 +254,17 @@ export class TransferBook {
     else this.#open.delete(row.transferId);
     for (const hear of [...this.#listeners]) hear(row, before);
   }
+}
+
+/** Among those that ended: nothing of its state changes any more. */
+function isCounted(row: TransferRow): boolean {
+  return isEnded(row) || !isOpen(row);
+}
+
+/** What is not known to be written may go on, so a caller has to know its name. */
+function withId(error: unknown, transferId: string): unknown {
+  if (!(error instanceof ServiceError) || error.code !== "STORE_UNAVAILABLE") return error;
+  return new ServiceError("STORE_UNAVAILABLE", { ...error.context, transferId }, { cause: error });
 }
 
 function listKey({ walletId, createdAtMs, transferId }: TransferRow): string {

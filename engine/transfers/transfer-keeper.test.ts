@@ -1,6 +1,8 @@
 /** Rows that no request waits for go on by themselves, and cost little while they cannot. */
 import { describe, expect, it } from "vitest";
 import { TransferWorld } from "./test/transfer-world.js";
+import { TransferBook } from "./transfer-book.js";
+import type { TransferRow } from "./transfer-row.js";
 
 const AMOUNT = 7_000_000n;
 const HOUR_MS = 3_600_000;
@@ -65,4 +67,49 @@ describe("the keeper", () => {
     await world.clock.advanceAsync(HOUR_MS);
     expect([world.clock.pendingTimerCount <= before, (await world.rows(life))[0]?.state]).toEqual([true, "broadcast"]);
   });
+
+  it("follows a withdrawal no further than the venue shows it, and holds none of them for ever", async () => {
+    const world = new TransferWorld();
+    world.named.hidesPayments = true;
+    const life = await world.live();
+    life.keeper.start();
+    const rows: TransferRow[] = [];
+    for (const amount of [AMOUNT, AMOUNT + 1n])
+      rows.push(await world.answered(life, life.transfers.withdraw(world.withdrawal(world.named, amount))));
+    await world.clock.advanceAsync(60_000);
+    expect(world.clock.pendingTimerCount).toBe(0);
+    const count = { venue: "venueone", kind: "withdrawal", state: "broadcast", count: 2 };
+    expect(life.keeper.counts()).toEqual([count]);
+    const next = await world.live();
+    expect(next.keeper.counts()).toEqual([]);
+    for (const { transferId } of rows)
+      expect(await next.transfers.find(transferId)).toMatchObject({ state: "broadcast", payout: "left" });
+  });
+
+  it("comes to every row, however many stand before it and never come to an end", async () => {
+    const { world, rows, life } = await crowd(3_000);
+    const last = await world.answered(life, life.transfers.move(world.internal("70", "last")));
+    expect([rows.length, last.state]).toEqual([3_000, "unknown"]);
+    world.listed.weather = () => "fine";
+    life.keeper.start();
+    const state = async () => (await life.transfers.find(last.transferId))?.state;
+    for (let round = 0; round < 40 && (await state()) === "unknown"; round++) await world.clock.advanceAsync(15_000);
+    expect(await state()).toBe("confirmed");
+  }, 60_000);
 });
+
+/** Withdrawals of as many wallets, which the venue has and never pays. */
+async function crowd(count: number) {
+  const world = new TransferWorld();
+  const first = await world.live();
+  const model = await world.answered(first, first.transfers.withdraw(world.withdrawal(world.named, AMOUNT)));
+  const rows = Array.from({ length: count }, (_, index): TransferRow => {
+    const account = `0x${(index + 1).toString(16).padStart(40, "0")}`;
+    return { ...model, transferId: world.newId(), account } as TransferRow;
+  });
+  const book = new TransferBook(world.store);
+  for (const row of rows) await book.create(row, []);
+  world.named.paysMs = Number.POSITIVE_INFINITY;
+  world.listed.weather = () => "lost";
+  return { world, rows, life: await world.live() };
+}

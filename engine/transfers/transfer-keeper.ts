@@ -2,7 +2,8 @@
  * What no request waits for: rows that are open go on by themselves, after a restart as well. Lanes go side by side.
  *
  * Bounds: a row that does not move is looked at again after a pause that doubles up to five minutes; a row that moved
- * begins with the shortest pause again. At most eight rounds run at once.
+ * begins with the shortest pause again. At most eight rounds run at once; who has been due for longest comes first, so no
+ * row waits for ever behind others, however many there are.
  */
 import type { TimerHandle } from "../domain/clock.js";
 import { ServiceError } from "../domain/errors.js";
@@ -16,6 +17,8 @@ const PAUSE_MAX_MS = 300_000;
 const ROUNDS_MAX = 8;
 /** Rows that a request has just made are found so soon. */
 const TICK_MS = 1_000;
+/** As soon again where more were due than run at once. */
+const CROWDED_MS = 100;
 
 interface Rest {
   untilNs: number;
@@ -30,6 +33,8 @@ export class TransferKeeper {
   #timer: TimerHandle | null = null;
   /** When the timer ends. */
   #wakesNs = 0;
+  /** More were due at the last look than may run. */
+  #isCrowded = false;
   #unlisten = () => {};
   #isStopped = false;
 
@@ -74,6 +79,7 @@ export class TransferKeeper {
 
   /** Until a pause is over; a tick where one is over and the lane was not free. Null: nothing is open. */
   #nextMs(): number | null {
+    if (this.#isCrowded) return CROWDED_MS;
     const nowNs = this.#parts.clock.monoNs();
     let nextMs: number | null = null;
     for (const { transferId } of this.#parts.book.open()) {
@@ -88,12 +94,20 @@ export class TransferKeeper {
     const open = [...this.#parts.book.open()];
     const known = new Set(open.map(({ transferId }) => transferId));
     for (const transferId of this.#rests.keys()) if (!known.has(transferId)) this.#rests.delete(transferId);
-    for (const row of open) {
+    const due = open.filter((row) => this.#isDue(row)).sort((left, right) => this.#dueNs(left) - this.#dueNs(right));
+    this.#isCrowded = due.length > ROUNDS_MAX - this.#running.size;
+    for (const row of due) {
       if (this.#running.size >= ROUNDS_MAX) return;
-      if (!this.#isDue(row)) continue;
+      // One before it in its lane has just begun.
+      if (!this.#rounds.isFree(row)) continue;
       const round = this.#round(row).finally(() => this.#running.delete(round));
       this.#running.add(round);
     }
+  }
+
+  /** New ones first. */
+  #dueNs({ transferId }: TransferRow): number {
+    return this.#rests.get(transferId)?.untilNs ?? 0;
   }
 
   /** A request that acts in the lane now does what is to be done, or the next look finds it. */

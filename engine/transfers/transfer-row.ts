@@ -137,8 +137,8 @@ export interface DepositRow extends RowBase {
   readonly isCreditAwaited: boolean;
 }
 
-/** What the venue has of a withdrawal. */
-export type PayoutState = "pending" | "completed" | "failed";
+/** What the venue has of a withdrawal. left: it has left the account, and the venue never shows more of it. */
+export type PayoutState = "pending" | "left" | "completed" | "failed";
 
 export interface StoredWithdrawalAct {
   readonly toSign: WalletText;
@@ -192,6 +192,7 @@ export function isEnded({ state }: Pick<TransferRow, "state">): boolean {
 
 /** There is still something to do or to look at. */
 export function isOpen(row: TransferRow): boolean {
+  if (row.kind === "withdrawal" && row.payout === "left") return false;
   return !isEnded(row) || (row.kind === "deposit" && row.isCreditAwaited);
 }
 

@@ -154,14 +154,14 @@ export class Transfers {
     }
     const now = await this.#now(row);
     if (now.state === "failed") throw refusalOf(now, problem);
-    if (now.state === "created" && problem !== null && !isBusy(problem)) throw problem;
+    if (now.state === "created" && problem !== null) throw problem;
     return now;
   }
 
   /** Nobody is left alone with a row of which nothing is signed: it ends here. */
   async #answered<Row extends TransferRow>(row: Row): Promise<Row> {
     if (row.state !== "created") return row;
-    await this.#rounds.turns.run(laneOf(row), async () => {
+    await this.#rounds.inTurn(row, async () => {
       const now = this.#parts.book.current(row.transferId);
       if (now?.state !== "created") return;
       await this.#parts.book.update(now, (one) => unbegun(one, this.#why(one), this.#parts.clock.wallMs()));
@@ -187,10 +187,6 @@ export class Transfers {
   async #now<Row extends TransferRow>(row: Row): Promise<Row> {
     return ((await this.#parts.book.find(row.transferId)) ?? row) as Row;
   }
-}
-
-function isBusy(problem: unknown): boolean {
-  return problem instanceof ServiceError && problem.code === "OVERLOADED";
 }
 
 function unbegun<Row extends TransferRow>(row: Row, reason: Unbegun, nowMs: number): Row {

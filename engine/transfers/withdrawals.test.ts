@@ -1,6 +1,7 @@
 /** What callers hear of withdrawals and of transfers between a venue's accounts, and what becomes of them. */
 import { describe, expect, it } from "vitest";
 import { FEE } from "./test/fake-money.js";
+import { ACCOUNT } from "./test/fake-signer.js";
 import { begun } from "./test/transfer-world.js";
 
 const AMOUNT = 7_000_000n;
@@ -161,6 +162,74 @@ describe("a withdrawal", () => {
     if (payout !== undefined) world.listed.payouts.push(payout);
     await world.untilQuiet(life);
     expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed", reason: null });
+  });
+});
+
+describe("a withdrawal that a list shows by its amount and time alone", () => {
+  it("is not the one before it, of the same amount, that was paid a moment ago", async () => {
+    const { world, life } = await begun();
+    world.listed.paysMs = 5_000;
+    life.keeper.start();
+    const first = await world.answered(life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
+    await world.clock.advanceAsync(10_000);
+    expect(await life.transfers.find(first.transferId)).toMatchObject({ state: "confirmed", venueId: "w-1" });
+    let isSent = false;
+    world.listed.weather = () => {
+      const isSend = !isSent;
+      isSent = true;
+      return isSend ? "lost" : "fine";
+    };
+    const second = await world.answered(life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
+    await world.untilQuiet(life);
+    const { transferId } = second;
+    expect(await life.transfers.find(transferId)).toMatchObject({ state: "failed", reason: "NEVER_ARRIVED" });
+    expect(world.listed.payouts).toHaveLength(1);
+  });
+
+  it("has not failed because another one of the same amount came back a moment before", async () => {
+    const { world, life } = await begun();
+    // Somebody's own, at the venue's page; it came back at once.
+    world.listed.payouts.push({
+      ...{ id: "w-own", nonce: 1, receiver: ACCOUNT, amount: AMOUNT, debit: 0n, paid: AMOUNT },
+      ...{ atMs: world.clock.wallMs() - 3_000, fails: true },
+    });
+    world.listed.paysMs = 0;
+    let isSent = false;
+    world.listed.weather = () => {
+      const isSend = !isSent;
+      isSent = true;
+      return isSend ? "unheard" : "fine";
+    };
+    const row = await world.answered(life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
+    await world.untilQuiet(life);
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed", venueId: "w-1" });
+  });
+});
+
+describe("a withdrawal whose reply is lost while the clock of the machine is set", () => {
+  it("has not failed because the clock jumps past its time while the venue still acts on it", async () => {
+    const { world, life } = await begun();
+    world.named.weather = () => "late";
+    const row = await world.answered(life, life.transfers.withdraw(world.withdrawal(world.named, AMOUNT)));
+    world.named.weather = () => "fine";
+    life.keeper.start();
+    await world.clock.advanceAsync(1_500);
+    world.clock.stepWall(3 * 86_400_000);
+    await world.clock.advanceAsync(60_000);
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "broadcast" });
+    await world.untilQuiet(life);
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed" });
+  });
+});
+
+describe("a withdrawal whose payout has a text in place of a hash", () => {
+  it("is confirmed without it, and read again after a restart", async () => {
+    const { world, life } = await begun();
+    world.listed.paidHash = "Internal transfer 42";
+    const row = await world.answered(life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
+    await world.untilQuiet(life);
+    const next = await world.live();
+    expect(await next.transfers.find(row.transferId)).toMatchObject({ state: "confirmed", hash: null });
   });
 });
 

@@ -15,7 +15,6 @@ import {
   maySendAgain,
   SEND_MARGIN_MS,
   sentAgain,
-  type WithdrawalLook,
   withdrawalLooked,
   withdrawalSent,
 } from "./act-steps.js";
@@ -30,13 +29,24 @@ import {
   readValue,
   withSession,
 } from "./transfer-parts.js";
-import { isEnded, type WithdrawalRow } from "./transfer-row.js";
+import type { TransferPage } from "./transfer-book.js";
+import { isEnded, isOpen, type WithdrawalRow } from "./transfer-row.js";
 
 const UNANSWERED: MoneyOutcome = { kind: "unknown" };
 const NO_KEY: MoneyOutcome = { kind: "notSent", problem: "NO_KEY", retryAfterMs: null };
 
+/** Rows of a wallet at a time. */
+const PAGE_ROWS = 100;
+/** A wallet with more withdrawals than that in two hours is not looked for among those alike. */
+const PAGES_MAX = 20;
+/** Longer than a venue dates what it shows before it was sent, and longer than it takes an act of before. */
+const ALIKE_MS = 2 * 3_600_000;
+const NO_IDS: ReadonlySet<string> = new Set();
+
 export class Withdrawals {
   readonly #parts: TransferParts;
+  /** By row that the venue has not shown yet: when it was sent last, or looked for first, on the monotonic clock. */
+  readonly #watched = new Map<string, number>();
 
   constructor(parts: TransferParts) {
     this.#parts = parts;
@@ -50,9 +60,11 @@ export class Withdrawals {
     if (row.act.signature === null) return this.#begin(row, rail, { mode, options });
     const after = await withSession(this.#parts, row, async (session) => {
       const lookedAtMs = this.#now();
+      const watchedMs = this.#watchedMs(row);
       const read = await this.#look(row, rail, session, options);
       if (read === null) return row;
-      const look: WithdrawalLook = { standing: read.value, lookedAtMs, lagMs: rail.historyLagMs };
+      const isByNumber = rail.isMatchedById || row.venueId !== null;
+      const look = { standing: read.value, lookedAtMs, lagMs: rail.historyLagMs, watchedMs, isByNumber };
       const next = await this.#save(row, (one) => withdrawalLooked(one, look, this.#now()));
       if (!rail.actsOnce || !maySendAgain(next, look) || (rail.needsKey && session === null)) return next;
       const begun = await this.#save(next, (one) => sentAgain(one, this.#now()));
@@ -104,6 +116,7 @@ export class Withdrawals {
   ): Promise<WithdrawalRow> {
     const { rail, session, options, isFirst } = how;
     const { signature } = row.act;
+    this.#watched.set(row.transferId, this.#parts.clock.monoNs());
     if (signature === null) throw new ServiceError("INTERNAL", { problem: "transfers: NOT_SIGNED" });
     const outcome =
       rail.needsKey && session === null
@@ -112,10 +125,12 @@ export class Withdrawals {
     return this.#save(row, (one) => withdrawalSent(one, outcome, isFirst, this.#now()));
   }
 
-  #look(row: WithdrawalRow, rail: WithdrawalRail, session: AccountSession | null, options: CallOptions) {
+  async #look(row: WithdrawalRow, rail: WithdrawalRail, session: AccountSession | null, options: CallOptions) {
     const { act, sentAtMs, venueId } = row;
+    const otherIds = rail.isMatchedById || venueId !== null ? NO_IDS : await this.#idsOfOthers(row);
+    if (otherIds === null) return null;
     const withdrawal = {
-      ...{ ask: askOf(row), request: act.request, venueId },
+      ...{ ask: askOf(row), request: act.request, venueId, otherIds },
       sentAtMs: sentAtMs ?? row.createdAtMs,
     };
     type Looked = Awaited<ReturnType<WithdrawalRail["look"]>>;
@@ -125,8 +140,33 @@ export class Withdrawals {
     );
   }
 
-  #save(row: WithdrawalRow, change: (row: WithdrawalRow) => WithdrawalRow): Promise<WithdrawalRow> {
-    return this.#parts.book.update(row, change);
+  /** What the venue calls the wallet's other withdrawals of these hours. Null: they are too many. */
+  async #idsOfOthers({ transferId, walletId, venue, createdAtMs }: WithdrawalRow): Promise<ReadonlySet<string> | null> {
+    const ids = new Set<string>();
+    let after: string | null = null;
+    for (let pages = 0; pages < PAGES_MAX; pages++) {
+      const { rows, next }: TransferPage = await this.#parts.book.page(walletId, after, PAGE_ROWS);
+      for (const row of rows)
+        if (row.kind === "withdrawal" && row.venue === venue && row.transferId !== transferId && row.venueId !== null)
+          ids.add(row.venueId);
+      if (next === null || (rows.at(-1)?.createdAtMs ?? 0) < createdAtMs - ALIKE_MS) return ids;
+      after = next;
+    }
+    this.#parts.logger.warn("transfers.too_many_alike", { name: transferId, venue });
+    return null;
+  }
+
+  #watchedMs({ transferId }: WithdrawalRow): number {
+    const nowNs = this.#parts.clock.monoNs();
+    const sinceNs = this.#watched.get(transferId) ?? nowNs;
+    this.#watched.set(transferId, sinceNs);
+    return (nowNs - sinceNs) / 1e6;
+  }
+
+  async #save(row: WithdrawalRow, change: (row: WithdrawalRow) => WithdrawalRow): Promise<WithdrawalRow> {
+    const next = await this.#parts.book.update(row, change);
+    if (!isOpen(next)) this.#watched.delete(next.transferId);
+    return next;
   }
 
   #now(): number {

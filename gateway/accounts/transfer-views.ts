@@ -120,7 +120,7 @@ export function transferView(row: TransferRow, explorers: ExplorerUrls): Transfe
       receiver,
       accountType,
       fee: inUnits(fee, row),
-      payout,
+      payout: payout === "left" ? "pending" : payout,
     },
     paid: paid === null ? null : inUnits(paid, row),
   };
@@ -144,7 +144,7 @@ function stepView(step: StoredStep, chainId: number, explorers: ExplorerUrls): T
 
 function withdrawalStatus({ venue, payout, isAccepted, state }: WithdrawalRow): WithdrawData["status"] {
   if (payout === "completed") return "completed";
-  if (payout === "pending") return "pending";
+  if (payout === "pending" || payout === "left") return "pending";
   if (!isAccepted || state === "unknown") return "UNKNOWN";
   return venue === WALLET_VENUE ? "accepted" : "submitted";
 }

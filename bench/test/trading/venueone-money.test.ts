@@ -107,7 +107,7 @@ describe("a withdrawal at venueone", () => {
     expect(outcome).toEqual(done);
     expect(await available(on)).toBe(9_899_750_000n);
     const venueId = outcome.kind === "done" ? outcome.venueId : "";
-    expect(await standing(on, ours)).toEqual({ kind: "pending", venueId, hash: null, paid: 99_250_000n });
+    expect(await standing(on, ours)).toEqual({ kind: "left", venueId, hash: null, paid: 99_250_000n });
     await on.blocks(2);
     expect(await paid(on)).toBe("99.25");
   });
@@ -126,12 +126,12 @@ describe("a withdrawal at venueone", () => {
     const [first, second] = [await signed(on), await signed(on)];
     expect(await send(on, second)).toEqual(done);
     expect(await standing(on, first)).toEqual({ kind: "absent" });
-    expect(await standing(on, second)).toMatchObject({ kind: "pending" });
+    expect(await standing(on, second)).toMatchObject({ kind: "left" });
   });
 
-  it.each<[fault: FaultSpec, kind: "absent" | "pending"]>([
-    [{ kind: "replyLost", match: "/exchange", count: 1 }, "pending"],
-    [{ kind: "errorAfter", match: "/exchange", count: 1 }, "pending"],
+  it.each<[fault: FaultSpec, kind: "absent" | "left"]>([
+    [{ kind: "replyLost", match: "/exchange", count: 1 }, "left"],
+    [{ kind: "errorAfter", match: "/exchange", count: 1 }, "left"],
     [{ kind: "errorBefore", match: "/exchange", count: 1 }, "absent"],
     [{ kind: "loss", match: "/exchange", count: 1 }, "absent"],
   ])("whose answer says nothing is looked up, and sent again without harm: %j", async (fault, kind) => {
@@ -140,8 +140,8 @@ describe("a withdrawal at venueone", () => {
     on.sim.faults.add(fault);
     expect(await send(on, ours)).toEqual({ kind: "unknown" });
     expect(await standing(on, ours)).toMatchObject({ kind });
-    expect(await send(on, ours)).toEqual(kind === "pending" ? { kind: "repeated" } : done);
-    expect(await standing(on, ours)).toMatchObject({ kind: "pending" });
+    expect(await send(on, ours)).toEqual(kind === "left" ? { kind: "repeated" } : done);
+    expect(await standing(on, ours)).toMatchObject({ kind: "left" });
     await on.blocks(2);
     expect(await paid(on)).toBe("99.25");
   });
@@ -156,7 +156,7 @@ describe("a withdrawal at venueone", () => {
     expect(await sending).toEqual({ kind: "unknown" });
     expect(await standing(on, ours)).toEqual({ kind: "absent" });
     await on.clock.advanceAsync(10_000);
-    expect(await standing(on, ours)).toMatchObject({ kind: "pending" });
+    expect(await standing(on, ours)).toMatchObject({ kind: "left" });
     expect(await send(on, ours)).toEqual({ kind: "repeated" });
   });
 

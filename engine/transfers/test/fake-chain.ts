@@ -74,6 +74,10 @@ export class FakeChain {
   /** Of every token, as its contract says. */
   decimals = 6;
   baseFee = 10n;
+  /** No price above it is named. */
+  priceMax = 10n ** 30n;
+  /** Nonces are of now, and receipts of a server that lags far behind. */
+  hidesReceipts = false;
   /** Reads never end. */
   isMute = false;
   readonly #clock: Clock;
@@ -159,13 +163,19 @@ export class FakeChain {
     return {
       chainId: CHAIN_ID,
       confirmations: CONFIRMATIONS,
+      priceMax: { maxFeePerGas: this.priceMax, maxPriorityFeePerGas: this.priceMax },
       nativeBalance: (address) => read(({ natives }) => natives.get(address) ?? 0n),
       tokenBalance: (token, address) => read(({ tokens }) => tokens.get(`${token}/${address}`) ?? 0n),
       allowance: (token, owner, spender) =>
         read(({ allowances }) => allowances.get(`${token}/${owner}/${spender}`) ?? 0n),
       tokenDecimals: () => read(() => this.decimals),
       nextNonce: (address) => read((state) => this.#nextNonce(state, address)),
-      gasPrice: () => read(() => ({ maxFeePerGas: this.baseFee * 2n + TIP, maxPriorityFeePerGas: TIP })),
+      gasPrice: async () => {
+        const dearest = this.baseFee * 2n + TIP;
+        const maxFeePerGas = dearest < this.priceMax ? dearest : this.priceMax;
+        if (this.baseFee + TIP > this.priceMax) return FAILED;
+        return read(() => ({ maxFeePerGas, maxPriorityFeePerGas: TIP }));
+      },
       estimateGas: (call) => read((state) => estimate(state, call.from, call.to, hex(call.data))),
       broadcast: (raw) => gate(async () => this.#broadcast(raw)),
       standing: (of) =>
@@ -237,7 +247,7 @@ export class FakeChain {
 
   #standing(of: Parameters<Chain["standing"]>[0], weather: ChainWeather): TransactionStanding {
     const { number: head } = this.#at(weather);
-    for (let number = 0; number <= head; number++) {
+    for (let number = 0; number <= head && !this.hidesReceipts; number++) {
       const block = this.#blocks[number];
       const hash = of.hashes.find((one) => block?.receipts.has(one));
       const receipt = hash === undefined ? undefined : block?.receipts.get(hash);

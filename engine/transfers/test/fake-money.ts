@@ -3,7 +3,7 @@
  * by its own number, the fee is inside. `listed`: a vault takes by allowance, a withdrawal is found by amount and time, the
  * fee is signed and comes on top, and the account's key is wanted. Both keep a list that lags, and a log of what they did.
  */
-import type { Clock } from "../../domain/clock.js";
+import type { VirtualClock } from "../../domain/virtual-clock.js";
 import type { AccountSession, Read } from "../../ports.js";
 import type {
   DepositRoute,
@@ -24,6 +24,8 @@ export type VenueWeather = "fine" | "lost" | "unheard" | "late" | "down";
 const LAG_MS = 2_000;
 const LATE_MS = 20_000;
 const PAYS_MS = 180_000;
+/** As the venue may date a request before it was sent, by our clock: a list is searched from so long before it. */
+const DATED_WITHIN_MS = 60_000;
 const CREDIT_MS = 30_000;
 const LIFE_MS = { named: 86_400_000, listed: 3_600_000 } as const;
 export const FEE = 1_000_000n;
@@ -63,6 +65,12 @@ export class FakeMoney {
   /** What the venue keeps beyond the fee that it named. */
   extraFee = 0n;
   failsPayouts = false;
+  /** From the request to the end of a payout. */
+  paysMs = PAYS_MS;
+  /** What the list has as the transaction of a payout. */
+  paidHash: string = `0x${"ab".repeat(32)}`;
+  /** Its list shows what left the account, and nothing after. */
+  hidesPayments = false;
   hasKey = true;
   /** Looks never end. */
   isMute = false;
@@ -75,12 +83,12 @@ export class FakeMoney {
   readonly credits = new Map<string, bigint>();
   readonly venue: "venueone" | "venuetwo";
   readonly #style: Style;
-  readonly #clock: Clock;
+  readonly #clock: VirtualClock;
   readonly #chain: FakeChain;
   #nonce = 0;
   #serial = 0;
 
-  constructor(clock: Clock, chain: FakeChain, style: Style, balance: bigint) {
+  constructor(clock: VirtualClock, chain: FakeChain, style: Style, balance: bigint) {
     this.#clock = clock;
     this.#chain = chain;
     this.#style = style;
@@ -88,8 +96,15 @@ export class FakeMoney {
     this.venue = VENUES[style];
   }
 
-  isOver({ atMs }: Payout): boolean {
-    return this.#clock.wallMs() >= atMs + PAYS_MS;
+  /** The account's owner withdrew as much at the venue's page, and it came back at once. */
+  returnOwn(amount: bigint): void {
+    const id = `own-${++this.#serial}`;
+    const atMs = this.#clock.wallMs() - LAG_MS;
+    this.payouts.push({ id, nonce: 0, receiver: ACCOUNT, amount, debit: 0n, paid: 0n, atMs, fails: true });
+  }
+
+  isOver({ atMs, debit }: Payout): boolean {
+    return debit === 0n || this.#clock.wallMs() >= atMs + this.paysMs;
   }
 
   session(): AccountSession | null {
@@ -188,7 +203,8 @@ export class FakeMoney {
   #withdraw(text: string, signature: string): MoneyOutcome {
     const request = JSON.parse(text) as Request;
     if (!isTextSigned(text, signature)) return refusal("OTHER", "bad signature");
-    if (request.nonce + LIFE_MS[this.#style] < this.#clock.wallMs()) return refusal("OTHER", "nonce expired");
+    // By its own clock, which nobody sets.
+    if (request.nonce + LIFE_MS[this.#style] < this.#clock.trueMs()) return refusal("OTHER", "nonce expired");
     if (this.repeats === "refused" && this.payouts.some(({ nonce }) => nonce === request.nonce))
       return { kind: "repeated" };
     const amount = BigInt(request.amount);
@@ -219,20 +235,24 @@ export class FakeMoney {
     readonly request: string;
     readonly sentAtMs: number;
     readonly venueId: string | null;
+    readonly otherIds?: ReadonlySet<string>;
   }): WithdrawalStanding {
-    const { ask, sentAtMs, venueId } = withdrawal;
+    const { ask, otherIds, sentAtMs, venueId } = withdrawal;
     const { nonce } = JSON.parse(withdrawal.request) as Request;
     const isIt = (one: Payout): boolean => {
       if (this.#style === "named") return one.nonce === nonce;
       if (venueId !== null) return one.id === venueId;
-      return one.amount === ask.amount && one.atMs >= sentAtMs;
+      if (otherIds?.has(one.id) === true) return false;
+      return one.amount === ask.amount && one.atMs >= sentAtMs - DATED_WITHIN_MS;
     };
-    const payout = this.#listed(this.payouts).find(isIt);
+    const alike = this.#listed(this.payouts).filter(isIt);
+    const payout = alike.find(({ fails }) => !fails) ?? alike[0];
     if (payout === undefined) return { kind: "absent" };
     const { id, fails, paid } = payout;
+    if (this.hidesPayments) return { kind: "left", venueId: id, hash: null, paid };
     if (!this.isOver(payout)) return { kind: "pending", venueId: id, hash: null, paid: null };
     if (fails) return { kind: "failed", venueId: id };
-    return { kind: "completed", venueId: id, hash: `0x${"ab".repeat(32)}`, paid };
+    return { kind: "completed", venueId: id, hash: this.paidHash, paid };
   }
 
   #move(name: string, amount: string): MoneyOutcome {

@@ -68,7 +68,9 @@ function judgeIntent(
 ): void {
   const own = rows.filter((row) => row.kind === kind && row.amount === amount.toString());
   const events = world.chain.deposits().filter((one) => one.amount === amount);
-  const payouts = [...world.named.payouts, ...world.listed.payouts].filter((one) => one.amount === amount);
+  const payouts = [...world.named.payouts, ...world.listed.payouts].filter(
+    (one) => one.amount === amount && one.debit > 0n,
+  );
   const moves = world.listed.moves.filter((one) => one.amount === amount.toString());
   const effects = kind === "deposit" ? events.length : kind === "withdrawal" ? payouts.length : moves.length;
   const name = `${kind} of ${amount} (${outcome})`;

@@ -43,6 +43,7 @@ export async function runModel(seed: number): Promise<ModelRun> {
     const money = pick(monies);
     const kind = pick(["deposit", "deposit", "withdrawal", "internal"] as const);
     const amount = kind === "internal" ? small : 7_000_000n + small;
+    if (kind === "withdrawal" && money === world.listed && chance(0.3)) money.returnOwn(amount);
     const call =
       kind === "deposit"
         ? of.transfers.deposit(world.deposit(money, amount, money === world.listed && chance(0.3) ? "OLD" : "USDC"))
@@ -51,11 +52,21 @@ export async function runModel(seed: number): Promise<ModelRun> {
           : of.transfers.move(world.internal(amount.toString(), `name-${serial}`));
     intents.push({ kind, amount, outcome: await world.outcome(of, call, 240_000) });
   };
+  let hasLagged = false;
   /** While requests wait. */
   const troubles = [
     () => world.chain.reorg(pick([1, 2]), chance(0.3)),
     () => world.chain.forgetPool(),
     () => world.chain.outside(ACCOUNT),
+    () => {
+      // As many as must agree lag at once, and once: what they show twice within the patience for it is believed.
+      if (hasLagged) return;
+      hasLagged = true;
+      world.chain.hidesReceipts = true;
+      world.clock.setTimer(() => {
+        world.chain.hidesReceipts = false;
+      }, 20_000);
+    },
     () => {
       world.chain.baseFee = pick([10n, 100n]);
     },

@@ -100,6 +100,26 @@ const MUTANTS: readonly Mutant[] = [
       }),
   },
   {
+    name: "gives a nonce up at the first look that shows it as lost",
+    wrong: /deposit of .* is failed and took effect/,
+    plant: () =>
+      vi.doMock("../deposit-steps.js", async (original: () => Promise<typeof DepositSteps>) => ({
+        ...(await original()),
+        isLost: () => true,
+      })),
+  },
+  {
+    name: "takes a withdrawal that is like it for its own",
+    wrong: /withdrawal of .* is failed and took effect/,
+    plant: () =>
+      vi.doMock("../act-steps.js", async (original: () => Promise<typeof ActSteps>) => {
+        const right = await original();
+        const withdrawalLooked: typeof right.withdrawalLooked = (row, look, nowMs) =>
+          right.withdrawalLooked(row, { ...look, isByNumber: true }, nowMs);
+        return { ...right, withdrawalLooked };
+      }),
+  },
+  {
     name: "does not hand out again what a reorg took away",
     wrong: /deposit of .* is (broadcast|unknown)/,
     plant: () =>

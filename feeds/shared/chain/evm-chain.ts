@@ -45,6 +45,7 @@ export interface EvmChainStatus {
 export class EvmChain implements Chain {
   readonly chainId: number;
   readonly confirmations: number;
+  readonly priceMax: GasPrice;
   readonly #pool: RpcPool;
   readonly #options: EvmChainOptions;
   readonly #decimals = new Map<string, number>();
@@ -57,6 +58,7 @@ export class EvmChain implements Chain {
       throw new RangeError("confirmations are a whole number from 1");
     this.chainId = chainId;
     this.confirmations = confirmations;
+    this.priceMax = options.gasLimits;
     this.#options = options;
     this.#pool = new RpcPool(options);
   }

@@ -1,6 +1,11 @@
 /** What became of a transaction, of endpoints that lag, lie, forget or are on another branch; over HTTP on loopback. */
 import { describe, expect, it } from "vitest";
 import type { TransactionStanding } from "../../../engine/chain.js";
+import { delay } from "../../../engine/domain/clock.js";
+import { silentLogger } from "../../../engine/domain/logger.js";
+import { createSeededRandom } from "../../../engine/domain/random.js";
+import type { HttpResult, VenueHttp } from "../net/http.js";
+import { EvmChain } from "./evm-chain.js";
 import { OPTIONS, startChain, type Harness } from "./test/harness.js";
 import { hashOf, SENDER, ScriptedChain, TOKEN } from "./test/scripted-chain.js";
 import { CUT, HANG } from "./test/scripted-endpoint.js";
@@ -143,7 +148,8 @@ describe("a transaction in a block", () => {
     const harness = await minedChain([100], 98);
     await standing(harness);
     expect(only(harness.endpoints).methods()).toEqual([
-      ...["eth_chainId", "eth_getTransactionReceipt", "eth_blockNumber", "eth_getBlockByNumber"],
+      ...["eth_chainId", "eth_getTransactionReceipt", "eth_getTransactionReceipt"],
+      ...["eth_blockNumber", "eth_getBlockByNumber"],
     ]);
   });
 
@@ -179,7 +185,8 @@ describe("a transaction in a block", () => {
     const harness = await minedChain([100], 98);
     const endpoint = only(harness.endpoints);
     const receipt = { ...only(harness.chains).receipt(OURS), l1Fee: "0x5" };
-    endpoint.replies = { ...endpoint.replies, eth_getTransactionReceipt: () => receipt };
+    const reply = ([hash]: readonly unknown[]) => (hash === OURS ? receipt : null);
+    endpoint.replies = { ...endpoint.replies, eth_getTransactionReceipt: reply };
     expect(await standing(harness)).toMatchObject({ gasCost: 21_000n * 1_000_000_000n + 5n });
   });
 });
@@ -268,5 +275,44 @@ describe("a transaction in no block", () => {
       ok: false,
       code: "VENUE_ERROR",
     });
+  });
+});
+
+describe("a transaction of six prices", () => {
+  const hashes = Array.from({ length: 6 }, (_, index) => hashOf(`price ${index}`));
+
+  it("is seen through an endpoint that takes a quarter of a second for each answer", async () => {
+    const harness = await startChain({ heads: [100] });
+    const { clock } = harness;
+    const wire = only(harness.chains).replies();
+    const node: VenueHttp = {
+      async request({ body }) {
+        const { id, method, params } = JSON.parse(body ?? "") as { id: number; method: string; params: unknown[] };
+        await delay(clock, 250);
+        const result = wire[method]?.(params, { id, method, params });
+        const text = JSON.stringify({ jsonrpc: "2.0", id, result });
+        return { kind: "response", status: 200, headers: {}, body: text, latencyNs: 0 } as unknown as HttpResult;
+      },
+    };
+    const chain = new EvmChain({
+      ...{ chainId: 56, confirmations: 3, urls: ["http://127.0.0.1:1"], clock, logger: silentLogger },
+      ...{ gasLimits: { maxFeePerGas: 1n, maxPriorityFeePerGas: 1n }, random: createSeededRandom(1) },
+      connect: () => ({ http: node, path: "/", headers: {}, close: async () => {} }),
+    });
+    const read = chain.standing({ from: SENDER, nonce: 7, hashes }, { timeoutMs: 3_000, lane: "reconcile" });
+    await clock.advanceAsync(3_500);
+    expect(await read).toMatchObject({ ok: true, value: { kind: "open", isKnown: false } });
+  });
+});
+
+describe("an endpoint with many servers behind its name, one of which lags", () => {
+  it("does not make a mined transaction a replaced one: its pool still has it", async () => {
+    const harness = await startChain({ heads: [200, 200] });
+    for (const one of harness.chains) {
+      one.nonceAt = (height) => (height >= 98 ? 8 : 7);
+      // The receipt and the transaction are asked of the server that lags.
+      one.waiting.add(OURS);
+    }
+    expect(await standing(harness)).toMatchObject({ kind: "open" });
   });
 });

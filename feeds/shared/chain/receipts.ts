@@ -4,7 +4,10 @@
  * The order of its calls is what makes it true, for its chain may change between any two of them. Mined: the receipt
  * first, then the head, then the block of that height, which must be the receipt's; the depth is of a chain between two
  * that had the block. Replaced: the nonce at the final depth first, then the receipts once more: what was deep enough to
- * have used the nonce has had its receipt since before.
+ * have used the nonce has had its receipt since before. A transaction whose nonce is used waits in no pool: who shows it
+ * there answers from servers of which one lags.
+ *
+ * Questions about several hashes go out at once: one after another they would take longer than there is time for.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { CallOptions } from "../../../engine/ports.js";
@@ -84,25 +87,22 @@ async function readView(call: Call, of: SignedFor, confirmations: number): Promi
   const isNonceUsed = used > of.nonce;
   if (isNonceUsed && (await findReceipt(call, of)) !== null) return { kind: "unsettled" };
   const known = await findKnown(call, of.hashes);
-  if (known === "inBlock") return { kind: "unsettled" };
+  if (known === "inBlock" || (known === "waiting" && isNonceUsed)) return { kind: "unsettled" };
   return { kind: "unmined", isKnown: known === "waiting", isNonceUsed };
 }
 
 /** Of one nonce at most one transaction is in a chain. */
 async function findReceipt(call: Call, { from, hashes }: SignedFor): Promise<WireReceipt | null> {
-  for (const hash of hashes) {
-    const receipt = await call("eth_getTransactionReceipt", [hash], (value) => readReceipt(value, hash, from));
-    if (receipt !== null) return receipt;
-  }
-  return null;
+  const receipts = await Promise.all(
+    hashes.map((hash) => call("eth_getTransactionReceipt", [hash], (value) => readReceipt(value, hash, from))),
+  );
+  return receipts.find((receipt) => receipt !== null) ?? null;
 }
 
 async function findKnown(call: Call, hashes: readonly string[]): Promise<"unknown" | "waiting" | "inBlock"> {
-  let isWaiting = false;
-  for (const hash of hashes) {
-    const known = await call("eth_getTransactionByHash", [hash], (value) => readKnown(value, hash));
-    if (known === "inBlock") return known;
-    isWaiting ||= known === "waiting";
-  }
-  return isWaiting ? "waiting" : "unknown";
+  const known = await Promise.all(
+    hashes.map((hash) => call("eth_getTransactionByHash", [hash], (value) => readKnown(value, hash))),
+  );
+  if (known.includes("inBlock")) return "inBlock";
+  return known.includes("waiting") ? "waiting" : "unknown";
 }

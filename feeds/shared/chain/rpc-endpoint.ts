@@ -19,8 +19,6 @@ import { decodeAnswer, readCount, readQuantity, type RpcAnswer, type RpcError } 
 export const CALL_MS_MAX = 3_000;
 /** A name may come to point at another server; so the id is asked for again now and then, and after each lost connection. */
 const PROOF_MS_MAX = 600_000;
-/** Shorter parts of a URL are words. */
-const KEY_CHARS_MIN = 8;
 
 export type RpcResult<T> =
   | { readonly kind: "value"; readonly value: T }
@@ -50,6 +48,8 @@ export interface RpcEndpointOptions {
   /** Path and query of the URL. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Parts of its URL that may be keys. */
+  readonly keys: readonly string[];
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -62,8 +62,6 @@ interface Head {
 
 export class RpcEndpoint {
   readonly #options: RpcEndpointOptions;
-  /** Parts of its URL that may be keys. */
-  readonly #keys: readonly string[];
   #id = 0;
   #state: EndpointState = "unproven";
   #provenAtMs = 0;
@@ -77,7 +75,6 @@ export class RpcEndpoint {
 
   constructor(options: RpcEndpointOptions) {
     this.#options = options;
-    this.#keys = options.path.split(/[/?&=]/).filter((part) => part.length >= KEY_CHARS_MIN);
   }
 
   get isSetAside(): boolean {
@@ -219,7 +216,7 @@ export class RpcEndpoint {
 
   /** An endpoint that refuses a key may repeat it. */
   #withoutKeys(text: string): string {
-    return this.#keys.reduce((clean, key) => clean.replaceAll(key, SCRUBBED), text);
+    return this.#options.keys.reduce((clean, key) => clean.replaceAll(key, SCRUBBED), text);
   }
 
   #malformed(problem: string): Extract<RpcResult<never>, { kind: "failed" }> {

@@ -260,12 +260,12 @@ describe("the configuration of a pool", () => {
     const { chain, settled, lines, endpoints } = await startChain({ heads: [100], overrides: {} });
     const keyed = await new ScriptedEndpoint({
       eth_chainId: () => "0x38",
-      eth_getBalance: () => new RpcFault(-32_000, "no key secretkey, no token secrettoken"),
+      eth_getBalance: () => new RpcFault(-32_000, "no key secretkey, no token secrettoken, nor user secretword"),
     }).listen("/v2/secretkey?token=secrettoken");
     const url = keyed.url.replace("http://", "http://user:secretword@");
     const other = await startChain({ heads: [100], overrides: { urls: [url] } });
     const read = await other.settled(other.chain.nativeBalance(OTHER, OPTIONS));
-    expect(read).toMatchObject({ ok: false, message: "no key [redacted], no token [redacted]" });
+    expect(read).toMatchObject({ ok: false, message: "no key [redacted], no token [redacted], nor user [redacted]" });
     expect(keyed.headers[0]).toMatchObject({
       path: "/v2/secretkey?token=secrettoken",
       authorization: `Basic ${Buffer.from("user:secretword").toString("base64")}`,

@@ -36,6 +36,8 @@ const LAG_BLOCKS_MAX = 20;
 const CALLS_PER_MINUTE = 3_000;
 /** Two blocks of the quickest of these chains are further apart than what is read of them may be old. */
 const HEAD_AGE_MS_MAX = 2_000;
+/** Shorter parts of a URL are words. */
+const KEY_CHARS_MIN = 8;
 /** A balance does not wait longer for the heights of all. */
 const HEAD_MS_MAX = 1_000;
 
@@ -63,10 +65,10 @@ export class RpcPool {
       options.connect ??
       ((url, place) => connectRpc(url, { name: `chain.${chainId}.${place}`, callsPerMinute, clock, random, logger }));
     this.#connections = urls.map((url, index) => connect(url, index + 1));
-    this.#endpoints = this.#connections.map(
-      ({ http, path, headers }, index) =>
-        new RpcEndpoint({ ...{ chainId, place: index + 1, http, path, headers }, clock, logger }),
-    );
+    this.#endpoints = this.#connections.map(({ http, path, headers }, index) => {
+      const keys = keysOf(urls[index]);
+      return new RpcEndpoint({ ...{ chainId, place: index + 1, http, path, headers, keys }, clock, logger });
+    });
   }
 
   status(): readonly EndpointStatus[] {
@@ -141,4 +143,22 @@ function readUrl(text: string): URL {
   const url = new URL(text);
   if (url.protocol !== "http:" && url.protocol !== "https:") throw new RangeError("an endpoint is of http or https");
   return url;
+}
+
+/** Parts of a URL that may be keys, as they are written there and as an endpoint reads them; the longest first. */
+function keysOf(url: URL | undefined): readonly string[] {
+  if (url === undefined) return [];
+  const { username, password, pathname, search } = url;
+  const parts = [username, password, ...`${pathname}${search}`.split(/[/?&=]/)];
+  const keys = [...parts, ...parts.map(decoded)].filter((part) => part.length >= KEY_CHARS_MIN);
+  return [...new Set(keys)].sort((left, right) => right.length - left.length);
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    // Not encoded: it is what it is.
+    return part;
+  }
 }

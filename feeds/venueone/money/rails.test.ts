@@ -212,7 +212,7 @@ describe("a withdrawal in the venue's ledger", () => {
       rowAt(nowMs, { type: "spotTransfer", token: "HYPE", amount: "1" }),
       rowAt(nowMs, { type: "withdraw", usdc: "24.5", nonce, fee: "1.0" }),
     ]);
-    expect(found).toMatchObject({ ok: true, value: { kind: "pending", hash: null, paid: 24_500_000n } });
+    expect(found).toMatchObject({ ok: true, value: { kind: "left", hash: null, paid: 24_500_000n } });
   });
 
   it("is absent where it is not, and not known where the ledger cannot be read", async () => {
@@ -240,7 +240,7 @@ describe("a withdrawal in the venue's ledger", () => {
       return [rowAt(startMs, { type: "withdraw", usdc: "1", nonce, fee: "1" })];
     });
     const withdrawal = { ask: on.ask, request: act.request, sentAtMs: on.clock.wallMs(), venueId: null };
-    expect(await on.rail.look(withdrawal, null, OPTIONS)).toMatchObject({ ok: true, value: { kind: "pending" } });
+    expect(await on.rail.look(withdrawal, null, OPTIONS)).toMatchObject({ ok: true, value: { kind: "left" } });
     const firstMs = on.clock.wallMs() - 60_000;
     expect(starts).toEqual([firstMs, firstMs + 499, firstMs + 998]);
     const endless = ledger((startMs) => page(startMs));

@@ -2,7 +2,7 @@
  * Withdrawals from venueone (engine/venue-money.ts): an action that the wallet signs, to whatever address. The venue takes
  * an action once, by its nonce, which is the number of the withdrawal in its ledger.
  *
- * The ledger shows what left the account, and not what the bridge did of it: `look` says `pending` and never `completed`.
+ * The ledger shows what left the account, and not what the bridge did of it: `look` says `left` and never `completed`.
  */
 import { pow10Big } from "../../../engine/domain/decimal.js";
 import { type MadeAct, SIGNATURE_TEXT, type WalletAct } from "../../../engine/key-registrar.js";
@@ -140,7 +140,7 @@ export class VenueoneWithdrawals implements WithdrawalRail {
       if (found === null) return { kind: "absent" };
       const paid = tokenUnits(found.usdc, decimals, "usdc");
       // The row's hash is of the venue's own chain.
-      return { kind: "pending", venueId: String(found.nonce), hash: null, paid };
+      return { kind: "left", venueId: String(found.nonce), hash: null, paid };
     });
   }
 

@@ -25,6 +25,7 @@ export interface PastWithdrawal {
   /** On the venue's clock, ms. */
   readonly sentAtVenueMs: number;
   readonly venueId: string | null;
+  readonly otherIds: ReadonlySet<string>;
 }
 
 /** As the rows are read. */
@@ -52,12 +53,12 @@ export function standingOf(
 }
 
 function standingAmong(rows: readonly VenuetwoWireMove[], withdrawal: PastWithdrawal): WithdrawalStanding {
-  const { ask, venueId } = withdrawal;
+  const { ask, otherIds, venueId } = withdrawal;
   const withdrawals = rows.filter(({ type }) => type === "WITHDRAW");
   // With an id nothing else is looked at: another row of the same amount may be another withdrawal, and have failed.
   const ours =
     venueId === null
-      ? withdrawals.filter((row) => isLike(row, withdrawal))
+      ? withdrawals.filter((row) => !otherIds.has(row.id) && isLike(row, withdrawal))
       : withdrawals.filter(({ id }) => id === venueId);
   // Of several alike one may be somebody else's: that it came back is believed only where all of them did.
   const row = ours.find(({ state }) => ARRIVED.has(state)) ?? ours.find(({ state }) => state !== FAILED) ?? ours.at(0);

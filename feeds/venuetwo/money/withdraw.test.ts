@@ -220,11 +220,17 @@ const ROW = {
   ...{ txHash: "", chainId: 56, accountType: "perp" },
 };
 
-async function lookAmong(rows: readonly object[] | string, venueId: string | null = null, alter: object = {}) {
+async function lookAmong(
+  rows: readonly object[] | string,
+  venueId: string | null = null,
+  alter: object = {},
+  otherIds: ReadonlySet<string> = new Set(),
+) {
   const scene = moneyScene({ "deposit-withdraw-history": ok(rows) });
   const { request } = await made(scene);
   const sentAtMs = scene.clock.wallMs();
-  return railOf(scene).look({ ask: { ...scene.ask, ...alter }, request, sentAtMs, venueId }, scene.session, OPTIONS);
+  const withdrawal = { ask: { ...scene.ask, ...alter }, request, sentAtMs, venueId, otherIds };
+  return railOf(scene).look(withdrawal, scene.session, OPTIONS);
 }
 
 const NOW_MS = moneyScene().clock.wallMs();
@@ -255,6 +261,12 @@ describe("a withdrawal in the venue's list", () => {
     ["one without an account", [row({ accountType: undefined })], { kind: "pending" }],
   ])("is found by what it is: %s", async (_, rows, value) => {
     expect(await lookAmong(rows)).toMatchObject(standing(value));
+  });
+
+  it("is none that is known to be another one, however alike", async () => {
+    const rows = [row({ state: "SUCCESS", id: "1" }), row({ id: "2" })];
+    expect(await lookAmong(rows, null, {}, new Set(["1"]))).toMatchObject(standing({ kind: "pending", venueId: "2" }));
+    expect(await lookAmong(rows, null, {}, new Set(["1", "2"]))).toMatchObject(standing({ kind: "absent" }));
   });
 
   it.each<[what: string, changes: object]>([

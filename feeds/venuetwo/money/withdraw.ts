@@ -148,15 +148,17 @@ export class VenuetwoWithdrawals implements WithdrawalRail {
   }
 
   async look(
-    withdrawal: { readonly ask: WithdrawalAsk; readonly sentAtMs: number; readonly venueId: string | null },
+    withdrawal: Parameters<WithdrawalRail["look"]>[0],
     session: AccountSession | null,
     options: CallOptions,
   ): Promise<Read<WithdrawalStanding>> {
-    const { ask, sentAtMs, venueId } = withdrawal;
+    const { ask, otherIds = NO_IDS, sentAtMs, venueId } = withdrawal;
     const moves = await readMoves(this.#deps.rest, session, options);
-    return standingOf(moves, { ask, venueId, sentAtVenueMs: sentAtMs + this.#deps.clockOffsetMs() });
+    return standingOf(moves, { ask, venueId, otherIds, sentAtVenueMs: sentAtMs + this.#deps.clockOffsetMs() });
   }
 }
+
+const NO_IDS: ReadonlySet<string> = new Set();
 
 /** The most that the account and the chain can pay, in the token's unit; zero where the venue grants nothing. */
 function grantOf({ accountType, token }: WithdrawalAsk) {

@@ -222,7 +222,9 @@ export class ForkWorld {
       case "eth_getTransactionByHash": {
         const at = found();
         if (at !== null) return { hash: subject, blockHash: at.hash };
-        return this.#waiting.has(String(subject)) ? { hash: subject, blockHash: null } : null;
+        // A pool drops what its chain has used the nonce of.
+        const isWaiting = !node.tip.isUsed && this.#waiting.has(String(subject));
+        return isWaiting ? { hash: subject, blockHash: null } : null;
       }
       default:
         throw new Error(`the world knows no ${method}`);
