@@ -27,7 +27,10 @@ export function chainRpc(url: string): ChainRpc {
       body: JSON.stringify({ jsonrpc: "2.0", id: ++id, method, params }),
       signal: AbortSignal.timeout(CALL_MS_MAX),
     });
-    const answer = (await response.json()) as { result?: unknown; error?: { code: number; message: string; data?: unknown } };
+    const answer = (await response.json()) as {
+      result?: unknown;
+      error?: { code: number; message: string; data?: unknown };
+    };
     if (answer.error !== undefined) throw new ChainRpcError(method, answer.error);
     return answer.result;
   };

@@ -7,7 +7,13 @@ import { describe, expect, it } from "vitest";
 import fixture from "../fixtures/abi.json" with { type: "json" };
 import { linesOf } from "./abi-lines.js";
 
-const FILE = join(fileURLToPath(new URL("../../../../", import.meta.url)), "..", "shared", "venues", "venuefive-abi.json");
+const FILE = join(
+  fileURLToPath(new URL("../../../../", import.meta.url)),
+  "..",
+  "shared",
+  "venues",
+  "venuefive-abi.json",
+);
 
 describe.skipIf(!existsSync(FILE))("the fact sheet's ABI (needs ../shared)", () => {
   it("has the lines that the local contracts are compared with", () => {
