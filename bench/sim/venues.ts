@@ -66,7 +66,8 @@ export async function startLocalVenues(
   const { seed, ports, btcSize = "2", listsOthers = true, unlimited = false, flow = {} } = options;
   const clock = createSystemClock();
   const priceSource = createFactorModel({ seed, startMs: clock.wallMs() });
-  let [chainProblem, venuefiveProblem]: (string | null)[] = [null, null];
+  let chainProblem: string | null = null;
+  let venuefiveProblem: string | null = null;
   // Their program is an optional package, and not for every machine.
   const world =
     options.hasChains !== true

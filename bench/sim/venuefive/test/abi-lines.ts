@@ -1,7 +1,12 @@
 /** A contract's functions and events as text, a line each, every name in it: what two descriptions are compared by. */
-import type { Abi, AbiParameter } from "viem";
+import type { Abi } from "viem";
 
-type Parameter = AbiParameter & { readonly indexed?: boolean; readonly components?: readonly AbiParameter[] };
+interface Parameter {
+  readonly type: string;
+  readonly name?: string | undefined;
+  readonly indexed?: boolean | undefined;
+  readonly components?: readonly Parameter[] | undefined;
+}
 
 export function linesOf(abi: Abi): string[] {
   return abi
