@@ -3,7 +3,8 @@
  * the IPC channel or dies; without such a parent it ends by signals. Settings by environment:
  * SIM_SEED, SIM_{VENUE}_PORT of each venue, SIM_BTC_SIZE, SIM_UNLIMITED, SIM_CHAINS (1: the local chains run
  * too, and their URLs are in the line under `chains`, by chain id, or the reason why not under
- * `chainProblem`; they end with this process).
+ * `chainProblem`; they end with this process), SIM_VENUEFIVE (1: the local venuefive runs too, and the line has its URL,
+ * chain id and contracts under `venuefive`, or the reason why not under `venuefiveProblem`).
  */
 import { LOCAL_VENUE_NAMES, localVenuesOptions, startLocalVenues } from "./venues.js";
 
@@ -18,8 +19,10 @@ if (hasParent) {
 
 const venues = await startLocalVenues(localVenuesOptions(process.env));
 const addresses = LOCAL_VENUE_NAMES.map((name) => [name, { restUrl: venues[name].restUrl, wsUrl: venues[name].wsUrl }]);
-const { chainUrls: chains, chainProblem } = venues;
-process.stdout.write(`${JSON.stringify({ ...Object.fromEntries(addresses), chains, chainProblem })}\n`);
+const { chainUrls: chains, chainProblem, venuefiveProblem } = venues;
+const venuefive = venues.venuefive?.description ?? null;
+const line = { ...Object.fromEntries(addresses), chains, chainProblem, venuefive, venuefiveProblem };
+process.stdout.write(`${JSON.stringify(line)}\n`);
 
 function stop(): void {
   void venues.stop().finally(() => process.exit(0));

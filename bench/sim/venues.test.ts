@@ -5,12 +5,18 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { formatUnits } from "viem";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { compileChild } from "../../engine/storage/test/compile-child.js";
 import { publicKeyOf } from "../../feeds/venuethree/sign/schnorr.js";
+import { scaled } from "./venuefive/pairs.js";
+import { startTrader } from "./venuefive/test/trader.js";
+import type { VenuefiveWorld } from "./venuefive/world.js";
 import { DEMO_SYMBOLS, LOCAL_VENUES, localVenuesOptions, startLocalVenues } from "./venues.js";
 
 const BASIS_BPS_MAX = 20;
+/** Index of the pair. */
+const BTC = 1;
 
 describe("local venues", () => {
   it("run four markets on one price model, each with a small basis of its own", async () => {
@@ -88,6 +94,25 @@ describe("local venues", () => {
     const answers = () =>
       Promise.all(Object.values(chains).map((url) => fetch(url, { method: "POST" }).then(Boolean, () => false)));
     await expect.poll(answers).toEqual([false, false, false]);
+  });
+
+  it("run venuefive beside them where it is asked for, with prices that follow the model and a keeper at work", async () => {
+    const options = { ...localVenuesOptions({ SIM_SEED: "8", SIM_VENUEFIVE: "1" }), flow: { levelCount: 20 } };
+    const venues = await startLocalVenues(options);
+    try {
+      const { venuefive, venuefiveProblem } = venues;
+      expect([venuefiveProblem, venuefive?.description.chainId]).toEqual([null, 8453]);
+      const world = venuefive?.world as VenuefiveWorld;
+      const trader = await startTrader(world, 1);
+      const price = formatUnits(await world.read<bigint>("PriceAggregator", "price", [BTC]), 10);
+      await trader.open({ pairIndex: BTC, collateral: "100", leverage: "10", price, slippagePercent: "50" });
+      const count = () => world.read("TradingStorage", "openTradesCount", [trader.address, BTC]);
+      await expect.poll(count).toBe(1n);
+      await expect.poll(() => world.read("PriceAggregator", "price", [BTC])).not.toBe(scaled(price));
+    } finally {
+      await venues.stop();
+    }
+    expect(localVenuesOptions({}).hasVenuefive).toBe(false);
   });
 
   it("start without the chains where these cannot run, and say why", async () => {

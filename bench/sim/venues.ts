@@ -5,6 +5,7 @@ import { type ChainWorld, startChainWorld } from "./chain/world.js";
 import { createFactorModel } from "./core/market/factor-model.js";
 import type { DemoOptions, LocalVenue, LocalVenueServer } from "./core/local-venue.js";
 import { venuefour } from "./venuefour/demo.js";
+import { type VenuefiveDemo, startVenuefiveDemo } from "./venuefive/demo.js";
 import { venueone } from "./venueone/demo.js";
 import { venuethree } from "./venuethree/demo.js";
 import { venuetwo } from "./venuetwo/demo.js";
@@ -25,6 +26,9 @@ export type LocalVenues = Servers & {
   readonly chainUrls: WorldUrls;
   /** Why chains that were asked for do not run; the venues do without them. */
   readonly chainProblem: string | null;
+  /** The venue on a chain of its own, with its keeper at work; null where it was not asked for or does not run. */
+  readonly venuefive: VenuefiveDemo | null;
+  readonly venuefiveProblem: string | null;
   stop(): Promise<void>;
 };
 
@@ -33,6 +37,8 @@ export interface LocalVenuesOptions
   readonly seed: number;
   /** Runs the local chains too, for deposits and withdrawals. Default false. */
   readonly hasChains?: boolean;
+  /** Runs the local venuefive too. Default false. */
+  readonly hasVenuefive?: boolean;
   /** Default: free ones. */
   readonly ports?: Readonly<Partial<Record<LocalVenueName, number>>>;
 }
@@ -49,6 +55,7 @@ export function localVenuesOptions(environment: Readonly<Record<string, string |
     btcSize: environment["SIM_BTC_SIZE"] ?? "2",
     unlimited: environment["SIM_UNLIMITED"] === "1",
     hasChains: environment["SIM_CHAINS"] === "1",
+    hasVenuefive: environment["SIM_VENUEFIVE"] === "1",
   };
 }
 
@@ -60,6 +67,7 @@ export async function startLocalVenues(
   const clock = createSystemClock();
   const priceSource = createFactorModel({ seed, startMs: clock.wallMs() });
   let chainProblem: string | null = null;
+  let venuefiveProblem: string | null = null;
   // Their program is an optional package, and not for every machine.
   const world =
     options.hasChains !== true
@@ -68,13 +76,20 @@ export async function startLocalVenues(
           chainProblem = String(error);
           return null;
         });
+  const venuefive =
+    options.hasVenuefive !== true
+      ? null
+      : await startVenuefiveDemo({ clock, priceSource }).catch((error: unknown) => {
+          venuefiveProblem = String(error);
+          return null;
+        });
   const chainUrls = world?.rpcUrls ?? {};
   const chains = world === null ? {} : { chains: { rpcUrls: chainUrls } };
   const common = { clock, priceSource, coins: DEMO_SYMBOLS, btcSize, listsOthers, unlimited, flow, ...chains };
   const servers: Record<string, LocalVenueServer> = {};
   const stop = async (): Promise<void> => {
     await Promise.all(Object.values(servers).map((server) => server.stop()));
-    await world?.stop();
+    await Promise.all([world?.stop(), venuefive?.stop()]);
   };
   try {
     for (const [index, name] of LOCAL_VENUE_NAMES.entries())
@@ -83,5 +98,5 @@ export async function startLocalVenues(
     await stop();
     throw error;
   }
-  return { ...(servers as Servers), chainUrls, chainProblem, stop };
+  return { ...(servers as Servers), chainUrls, chainProblem, venuefive, venuefiveProblem, stop };
 }

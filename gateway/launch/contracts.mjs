@@ -1,6 +1,6 @@
 /**
  * The contracts of the local chains: their committed form is what the compiler makes of their sources. Without an
- * argument it compares; `--write` makes the committed form anew after a change of a source.
+ * argument it compares; `--write` makes the committed form of each folder again after a change of a source.
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,23 +10,25 @@ import { fileURLToPath } from "node:url";
 import { repoRoot } from "./prepare.mjs";
 
 const require = createRequire(import.meta.url);
-const FOLDER = join(repoRoot, "bench", "sim", "chain", "contracts");
+/** Those that every chain has, and those of one venue. */
+const FOLDERS = ["chain", "venuefive"].map((room) => join(repoRoot, "bench", "sim", room, "contracts"));
 const COMMITTED = "artifacts.json";
-export const COMMITTED_FILE = join(FOLDER, COMMITTED);
+export const committedFile = (folder = FOLDERS[0]) => join(folder, COMMITTED);
 /** The same bytes on every machine: no hash of metadata, and instructions that all chains know. */
 const SETTINGS = {
-  optimizer: { enabled: true, runs: 200 },
+  // The Yul optimizer takes longer than all the rest of the compiler, and gains little here.
+  optimizer: { enabled: true, runs: 200, details: { yul: false } },
   evmVersion: "paris",
   metadata: { bytecodeHash: "none", appendCBOR: false },
 };
 const OUTPUTS = { "*": { "*": ["abi", "evm.bytecode.object", "evm.deployedBytecode.object"] } };
 
 /** @returns {Record<string, string>} the text of each source by its file name */
-export function contractSources() {
-  const names = readdirSync(FOLDER)
+export function contractSources(folder = FOLDERS[0]) {
+  const names = readdirSync(folder)
     .filter((name) => name.endsWith(".sol"))
     .sort();
-  return Object.fromEntries(names.map((name) => [name, readFileSync(join(FOLDER, name), "utf8")]));
+  return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), "utf8")]));
 }
 
 /** The committed form that these sources make, as text. Throws with what the compiler says of them. */
@@ -42,8 +44,8 @@ export function compiledContracts(sources) {
   if (errors.length > 0) throw new Error(errors.map(({ formattedMessage }) => formattedMessage).join("\n"));
   const made = Object.values(contracts)
     .flatMap((ofFile) => Object.entries(ofFile))
-    // A library that is compiled into its callers is no contract of its own.
-    .filter(([, { abi }]) => abi.some(({ type }) => type === "function"))
+    // A library that is compiled into its callers, and a base of others, is no contract of its own.
+    .filter(([, { abi, evm }]) => evm.bytecode.object !== "" && abi.some(({ type }) => type === "function"))
     .map(([name, { abi, evm }]) => [name, { abi, bytecode: `0x${evm.bytecode.object}` }]);
   const form = {
     compiler: solc.version(),
@@ -71,13 +73,14 @@ export function contractProblems(sources = contractSources(), committedText = re
     : [...problems, "after a change of a source: node gateway/launch/contracts.mjs --write"];
 }
 
-const readCommitted = () => readFileSync(COMMITTED_FILE, "utf8");
+const readCommitted = (folder = FOLDERS[0]) => readFileSync(committedFile(folder), "utf8");
 const sha256 = (text) => createHash("sha256").update(text).digest("hex");
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  if (process.argv[2] === "--write") writeFileSync(COMMITTED_FILE, compiledContracts(contractSources()));
-  else {
-    const problems = contractProblems();
+  if (process.argv[2] === "--write") {
+    for (const folder of FOLDERS) writeFileSync(committedFile(folder), compiledContracts(contractSources(folder)));
+  } else {
+    const problems = FOLDERS.flatMap((folder) => contractProblems(contractSources(folder), readCommitted(folder)));
     process.stdout.write(problems.map((problem) => `  ${problem}\n`).join(""));
     process.exit(problems.length === 0 ? 0 : 1);
   }

@@ -9,9 +9,9 @@ const CONTRACTS = join(dirname(fileURLToPath(import.meta.url)), "contracts.mjs")
 /** What each call finds; one process for all, because loading the compiler takes longest. */
 function problemsOf(calls: string): readonly (readonly string[])[] {
   const script = `import { readFileSync } from "node:fs";
-    import { contractProblems, contractSources, COMMITTED_FILE } from ${JSON.stringify(CONTRACTS)};
+    import { contractProblems, contractSources, committedFile } from ${JSON.stringify(CONTRACTS)};
     const sources = contractSources();
-    const committed = readFileSync(COMMITTED_FILE, "utf8");
+    const committed = readFileSync(committedFile(), "utf8");
     process.stdout.write(JSON.stringify([${calls}]));`;
   const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
   if (stdout === "") throw new Error(stderr);

@@ -11,6 +11,8 @@ export interface ContractCall {
   readonly args: readonly unknown[];
   /** Of the native coin, in wei; default none. */
   readonly value?: bigint;
+  /** Its limit; default above what a call here takes. */
+  readonly gas?: bigint;
 }
 
 export interface SignedTransaction {
@@ -19,8 +21,10 @@ export interface SignedTransaction {
   readonly raw: Hex;
 }
 
-/** Above what a call or a deployment here takes, and below a block's limit. */
-const GAS = 3_000_000n;
+/** Above what a call here takes, and below a block's limit. */
+const CALL_GAS = 3_000_000n;
+/** Above what a deployment takes, and below what one transaction may have. */
+export const GAS_MAX = 15_000_000n;
 /** Mined whatever base fee a test sets: these keys have coins without end. */
 const MAX_FEE_WEI = 10n ** 13n;
 const TIP_WEI = 10n ** 9n;
@@ -37,21 +41,22 @@ export class ChainKey {
     this.#chainId = chainId;
   }
 
-  signCall({ to, abi, functionName, args, value = 0n }: ContractCall, nonce: number): Promise<SignedTransaction> {
-    return this.sign({ to, value, data: encodeFunctionData({ abi, functionName, args }) }, nonce);
+  signCall(call: ContractCall, nonce: number): Promise<SignedTransaction> {
+    const { to, abi, functionName, args, value = 0n, gas = CALL_GAS } = call;
+    return this.sign({ to, value, gas, data: encodeFunctionData({ abi, functionName, args }) }, nonce);
   }
 
   /** Without `to` it creates a contract. */
   async sign(
-    what: { readonly to?: Hex; readonly data: Hex; readonly value?: bigint },
+    what: { readonly to?: Hex; readonly data: Hex; readonly value?: bigint; readonly gas?: bigint },
     nonce: number,
   ): Promise<SignedTransaction> {
     const raw = await this.#account.signTransaction({
+      gas: what.to === undefined ? GAS_MAX : CALL_GAS,
       ...what,
       type: "eip1559",
       chainId: this.#chainId,
       nonce,
-      gas: GAS,
       maxFeePerGas: MAX_FEE_WEI,
       maxPriorityFeePerGas: TIP_WEI,
     });

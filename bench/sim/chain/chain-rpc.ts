@@ -1,12 +1,14 @@
 /** JSON-RPC over HTTP to a local chain: one call, one answer, no retries. */
 
-/** An answer that refuses the call; `code` is the node's. */
+/** An answer that refuses the call; `code` is the node's, and `data` where it has some, as what a contract reverted with. */
 export class ChainRpcError extends Error {
   readonly code: number;
+  readonly data: unknown;
 
-  constructor(method: string, code: number, message: string) {
+  constructor(method: string, { code, message, data }: { code: number; message: string; data?: unknown }) {
     super(`${method}: ${message}`);
     this.code = code;
+    this.data = data;
   }
 }
 
@@ -25,8 +27,11 @@ export function chainRpc(url: string): ChainRpc {
       body: JSON.stringify({ jsonrpc: "2.0", id: ++id, method, params }),
       signal: AbortSignal.timeout(CALL_MS_MAX),
     });
-    const answer = (await response.json()) as { result?: unknown; error?: { code: number; message: string } };
-    if (answer.error !== undefined) throw new ChainRpcError(method, answer.error.code, answer.error.message);
+    const answer = (await response.json()) as {
+      result?: unknown;
+      error?: { code: number; message: string; data?: unknown };
+    };
+    if (answer.error !== undefined) throw new ChainRpcError(method, answer.error);
     return answer.result;
   };
 }

@@ -20,6 +20,10 @@ export interface LocalChainOptions {
   readonly port?: number;
   /** Default auto. */
   readonly mining?: Mining;
+  /** Of a block, and of a read; default the program's. */
+  readonly gasLimit?: bigint;
+  /** Unix time of the first block; default now. */
+  readonly startSeconds?: number;
 }
 
 export interface PlacedTransaction {
@@ -67,7 +71,7 @@ export async function startLocalChain(options: LocalChainOptions): Promise<Local
   const { chainId, port = 0, mining = { kind: "auto" } } = options;
   const binary = anvilBinary();
   if (binary === null) throw new Error("the optional package @foundry-rs/anvil is not installed for this platform");
-  const child = spawn(binary, commandLine(chainId, port, mining), { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(binary, commandLine({ ...options, port, mining }), { stdio: ["ignore", "pipe", "pipe"] });
   const guard = endWithThisProcess(child);
   const ended = once(child, "exit");
   const stop = async (): Promise<void> => {
@@ -86,13 +90,16 @@ export async function startLocalChain(options: LocalChainOptions): Promise<Local
   }
 }
 
-function commandLine(chainId: number, port: number, mining: Mining): string[] {
+function commandLine(options: LocalChainOptions & { readonly port: number; readonly mining: Mining }): string[] {
+  const { chainId, port, mining, gasLimit, startSeconds } = options;
   return [
     ...["--host", "127.0.0.1", "--port", String(port), "--chain-id", String(chainId)],
     // One thread and no accounts of its own: several chains run beside the service, and whoever needs gas is given it.
     ...["--threads", "1", "--accounts", "1", "--balance", "0", "--color", "never"],
     ...(mining.kind === "manual" ? ["--no-mining"] : []),
     ...(mining.kind === "interval" ? ["--block-time", String(mining.seconds)] : []),
+    ...(gasLimit === undefined ? [] : ["--gas-limit", String(gasLimit)]),
+    ...(startSeconds === undefined ? [] : ["--timestamp", String(startSeconds)]),
   ];
 }
 
