@@ -39,7 +39,7 @@ import {
   readValue,
   withSession,
 } from "./transfer-parts.js";
-import { type DepositRow, depositStep, isEnded, type StoredStep } from "./transfer-row.js";
+import { type DepositRow, depositStep, isEnded, isPutBack, type StoredStep } from "./transfer-row.js";
 
 /** Not mined for so long, its price is raised; twice as long for each raise after. */
 const BUMP_MS = 60_000;
@@ -65,6 +65,7 @@ export class Deposits {
     if (chain === undefined) return start;
     let row = start;
     for (const index of row.steps.keys()) row = await this.#followStep(row, index, chain, options);
+    if (isPutBack(row)) return row;
     row = await this.#save(row, (one) => concluded(one, this.#now()));
     if (isEnded(row) || row.reason === "NOT_SHOWN") return this.#credit(row, options);
     const isLaneFree = row.steps.length > 0 || this.blocker(row) === null;
@@ -77,7 +78,7 @@ export class Deposits {
   blocker(row: DepositRow): DepositRow | null {
     for (const other of this.#parts.book.open())
       if (other.kind === "deposit" && other.transferId !== row.transferId && laneOf(other) === laneOf(row))
-        if (holdsLane(other)) return other;
+        if (holdsLane(other) && !isPutBack(other)) return other;
     return null;
   }
 
@@ -90,7 +91,7 @@ export class Deposits {
     let next = row;
     if (read !== null) next = await this.#seen(row, index, read.value);
     const after = next.steps[index];
-    if (after === undefined || after.mined !== null || isDecided(after)) return next;
+    if (after === undefined || after.mined !== null || isDecided(after) || isPutBack(next)) return next;
     next = await this.#handOut(next, index, chain, options);
     return read?.value.kind === "open" ? this.#bump(next, index, chain, options) : next;
   }
@@ -104,7 +105,9 @@ export class Deposits {
       if (route === undefined || route === null) return row;
       taken = route.taken(standing.logs, row.account);
     }
-    const next = looked(row, index, { standing, taken }, this.#now());
+    // Its nonce may be that of a dearer version, which the store that was put back does not have.
+    if (isPutBack(row) && standing.kind === "replaced") return row;
+    const next = stillPutBack(row, looked(row, index, { standing, taken }, this.#now()));
     const after = next.steps[index];
     const isOver = after !== undefined && isDecided(after);
     return this.#save(row, () => next, isOver ? { chainId: row.chainId, nonce: after.nonce } : null);
@@ -249,4 +252,10 @@ export class Deposits {
   #now(): number {
     return this.#parts.clock.wallMs();
   }
+}
+
+/** Until the deposit itself is mined: what comes behind a step that is seen may have been sent already. */
+function stillPutBack(before: DepositRow, next: DepositRow): DepositRow {
+  if (!isPutBack(before) || isPutBack(next) || depositStep(next)?.mined?.succeeded === true) return next;
+  return { ...next, state: before.state, reason: before.reason };
 }

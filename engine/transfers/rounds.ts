@@ -1,4 +1,5 @@
 /** One round of any row in the turn of its lane: for requests and for the keeper alike. */
+import { ServiceError } from "../domain/errors.js";
 import { Turns } from "../domain/turns.js";
 import { Deposits } from "./deposits.js";
 import { InternalTransfers } from "./internal-transfers.js";
@@ -24,14 +25,31 @@ export class Rounds {
     return this.turns.isFree(laneOf(row));
   }
 
-  /** Waits for the lane. Rejects with OVERLOADED, and as the rounds do; nothing happens for a row that is over. */
+  /**
+   * Waits for the lane, and for the count of the store to be outside of it. Rejects with OVERLOADED, RESTORED_STORE and
+   * STORE_UNAVAILABLE, and as the rounds do; nothing happens for a row that is over.
+   */
   run(row: TransferRow, mode: Mode): Promise<void> {
     return this.turns.run(laneOf(row), async () => {
       const current = this.#parts.book.current(row.transferId);
       if (current === undefined) return;
+      await this.#mayAct(current);
       if (current.kind === "deposit") await this.deposits.round(current, mode);
       else if (current.kind === "withdrawal") await this.#withdrawals.round(current, mode);
       else await this.#internals.round(current, mode);
     });
+  }
+
+  async #mayAct({ transferId }: TransferRow): Promise<void> {
+    const { instance } = this.#parts;
+    if (instance === null) return;
+    try {
+      instance.assertNotRestored();
+      await instance.outside();
+    } catch (error) {
+      // The row may go on once it may.
+      if (!(error instanceof ServiceError)) throw error;
+      throw new ServiceError(error.code, { ...error.context, transferId, isUnsettled: true }, { cause: error });
+    }
   }
 }

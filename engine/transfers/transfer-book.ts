@@ -8,6 +8,7 @@
  * Bounds: as many rows are open as requests and their lanes let begin.
  */
 import { ServiceError } from "../domain/errors.js";
+import type { Instance } from "../storage/instance/instance.js";
 import { allRows, decodeJson, encodeJson, type StateStore, type StateWrite } from "../storage/state-store.js";
 import { decodeTransfer, encodeTransfer } from "./row-decoder.js";
 import { type InternalRow, isEnded, isOpen, type TransferKind, type TransferRow } from "./transfer-row.js";
@@ -52,9 +53,12 @@ export class TransferBook {
   readonly #nonces = new Map<string, number>();
   readonly #listeners = new Set<HearTransfer>();
   readonly #ended = new Map<string, number>();
+  readonly #instance: Pick<Instance, "counted"> | null;
 
-  constructor(store: StateStore) {
+  /** `instance`: counts each new row in its commit; null: of a store that nobody backs up. */
+  constructor(store: StateStore, instance: Pick<Instance, "counted"> | null = null) {
     this.#store = store;
+    this.#instance = instance;
   }
 
   /** Rejects with STORE_UNAVAILABLE, or LEDGER_BROKEN for a row that cannot be read. */
@@ -123,6 +127,7 @@ export class TransferBook {
     const named = row.kind === "internal" ? nameKey(row) : null;
     const absent = (namespace: string, key: string) => ({ namespace, key, expected: null });
     const mark = (namespace: string, key: string) => ({ namespace, key, value: MARK });
+    const counted = this.#instance?.counted() ?? null;
     try {
       const isMade = await this.#store.commit({
         conditions: [
@@ -135,8 +140,10 @@ export class TransferBook {
           mark(LIST_NAMESPACE, listKey(row)),
           ...(named === null ? [] : [{ namespace: NAME_NAMESPACE, key: named, value: encodeJson(transferId) }]),
           ...alongside,
+          ...(counted === null ? [] : [counted.write]),
         ],
       });
+      if (isMade) counted?.done();
       if (isMade) this.#hold(row, value);
       return isMade;
     } catch (error) {
@@ -185,6 +192,14 @@ export class TransferBook {
   /** The lowest nonce of the account that may still be free. */
   nonceAfter(chainId: number, account: string): number {
     return this.#nonces.get(nonceKey(chainId, account)) ?? 0;
+  }
+
+  /** All below are used for good. Durable when it resolves. */
+  async raiseNonce(chainId: number, account: string, nonce: number): Promise<void> {
+    if (nonce <= this.nonceAfter(chainId, account)) return;
+    const key = nonceKey(chainId, account);
+    await this.#store.put(NONCE_NAMESPACE, key, encodeJson(nonce));
+    this.#nonces.set(key, nonce);
   }
 
   /** Called after each change is durable; must not throw. Call the result to end it. */

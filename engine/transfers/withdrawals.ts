@@ -30,7 +30,7 @@ import {
   readValue,
   withSession,
 } from "./transfer-parts.js";
-import { isEnded, type WithdrawalRow } from "./transfer-row.js";
+import { isEnded, isPutBack, type WithdrawalRow } from "./transfer-row.js";
 
 const UNANSWERED: MoneyOutcome = { kind: "unknown" };
 const NO_KEY: MoneyOutcome = { kind: "notSent", problem: "NO_KEY", retryAfterMs: null };
@@ -47,14 +47,14 @@ export class Withdrawals {
     const rail = this.#parts.rails.get(row.venue)?.withdrawals;
     if (rail === undefined || isEnded(row)) return row;
     const options = callOptions(mode);
-    if (row.act.signature === null) return this.#begin(row, rail, { mode, options });
+    if (row.act.signature === null && row.state === "created") return this.#begin(row, rail, { mode, options });
     const after = await withSession(this.#parts, row, async (session) => {
       const lookedAtMs = this.#now();
       const read = await this.#look(row, rail, session, options);
       if (read === null) return row;
       const look: WithdrawalLook = { standing: read.value, lookedAtMs, lagMs: rail.historyLagMs };
       const next = await this.#save(row, (one) => withdrawalLooked(one, look, this.#now()));
-      if (!rail.actsOnce || !maySendAgain(next, look) || (rail.needsKey && session === null)) return next;
+      if (isPutBack(next) || !rail.actsOnce || !maySendAgain(next, look) || (rail.needsKey && session === null)) return next;
       const begun = await this.#save(next, (one) => sentAgain(one, this.#now()));
       return this.#send(begun, { rail, session, options, isFirst: false });
     });

@@ -64,5 +64,6 @@ export function createFakeMoneyDesk(): FakeMoneyDesk {
     ["venueone" as const, railOf(USDC)],
     ["venuetwo" as const, railOf(USDT)],
   ]);
-  return { desk, rails, asked, rows, counts: () => [], chainStatus: () => [] };
+  return { desk, rails, asked, rows, counts: () => [], chainStatus: () => [],
+    reconciled: () => ({ isRunning: false, last: null, problem: null }) };
 }

@@ -5,6 +5,7 @@
 import { ServiceError } from "../../domain/errors.js";
 import type { FailureKind } from "../mpc/base/outcome.js";
 import type { RefreshMode } from "../mpc/state/state-row.js";
+import type { Verdict } from "../mpc/state/two-phase.js";
 import type { HeldWallet } from "./held-wallet.js";
 import type { SessionOutcome } from "./live-session.js";
 import type { StoredParty } from "./party-store.js";
@@ -25,6 +26,16 @@ import type {
   WalletSignature,
 } from "./wallet-provider.js";
 import { WalletRows } from "./wallet-rows.js";
+
+/** What the last meeting of the two parties came to for a wallet. */
+export interface WalletAgreement {
+  readonly walletId: string;
+  /** At this side. */
+  readonly epoch: number;
+  readonly verdict: Verdict;
+  /** False: it is still being asked. */
+  readonly isSettled: boolean;
+}
 
 /** A caller without a key, as the audit log names it. */
 const NO_KEY = "local";
@@ -86,6 +97,20 @@ export class EmbeddedProvider implements WalletProvider {
   /** Of all owners, for the operator. */
   all(): readonly Wallet[] {
     return [...this.#rows.all()].flatMap((row) => walletOf(row, this.#service.wallet(row.walletId)) ?? []);
+  }
+
+  /** The service's store has counted on. */
+  tellCount(): void {
+    this.#service.tellCount();
+  }
+
+  /** Whether the co-signer holds the same of each wallet, as far as the two have settled it; null: they have not met. */
+  agreement(): readonly WalletAgreement[] | null {
+    const { host } = this.#service;
+    if (!host.isReady) return null;
+    return [...host.rows.all()].flatMap(({ id, row, verdict, isSettled }) =>
+      row === null || row.activeEpoch === 0 ? [] : [{ walletId: id, epoch: row.activeEpoch, verdict, isSettled }],
+    );
   }
 
   /** UUIDs of wallets that this store lost, for the operator. */
