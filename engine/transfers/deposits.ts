@@ -33,6 +33,7 @@ import {
   isSignerAway,
   isUnsettledSigning,
   laneOf,
+  mayLeave,
   type Mode,
   signatureOf,
   type TransferParts,
@@ -218,6 +219,7 @@ export class Deposits {
   ) {
     const raw = version.signature === null ? null : rawOf(row.chainId, step, version, version.signature);
     if (raw === null) throw new ServiceError("INTERNAL", { problem: "transfers: NOT_SIGNED" });
+    await mayLeave(this.#parts, !version.isTaken);
     return answerOf(this.#parts, () => chain.broadcast(raw.bytes, options), UNANSWERED);
   }
 

@@ -14,7 +14,7 @@ import {
   transferFound,
   transferSent,
 } from "./act-steps.js";
-import { answerOf, callOptions, type Mode, type TransferParts, readValue, withSession } from "./transfer-parts.js";
+import { answerOf, callOptions, mayLeave, type Mode, type TransferParts, readValue, withSession } from "./transfer-parts.js";
 import { type InternalRow, isEnded, isPutBack } from "./transfer-row.js";
 
 const UNANSWERED: MoneyOutcome = { kind: "unknown" };
@@ -77,6 +77,7 @@ export class InternalTransfers {
     session: AccountSession,
     { options, isFirst }: { readonly options: CallOptions; readonly isFirst: boolean },
   ): Promise<InternalRow> {
+    await mayLeave(this.#parts, false);
     const outcome = await answerOf(this.#parts, () => rail.send(askOf(row), session, options), UNANSWERED);
     return this.#save(row, (one) => transferSent(one, outcome, isFirst, this.#now()));
   }

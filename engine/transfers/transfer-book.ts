@@ -55,7 +55,7 @@ export class TransferBook {
   readonly #ended = new Map<string, number>();
   readonly #instance: Pick<Instance, "counted"> | null;
 
-  /** `instance`: counts each new row in its commit; null: of a store that nobody backs up. */
+  /** `instance`: counts each change of a row in its commit; null: of a store that nobody backs up. */
   constructor(store: StateStore, instance: Pick<Instance, "counted"> | null = null) {
     this.#store = store;
     this.#instance = instance;
@@ -170,16 +170,19 @@ export class TransferBook {
     const nonceRow = usedNonce === null ? null : nonceKey(usedNonce.chainId, row.account);
     const after =
       usedNonce === null ? 0 : Math.max(usedNonce.nonce + 1, this.nonceAfter(usedNonce.chainId, row.account));
+    const counted = this.#instance?.counted() ?? null;
     const isDone = await this.#store.commit({
       conditions: [{ namespace: TRANSFER_NAMESPACE, key: transferId, expected: held.value }],
       writes: [
         { namespace: TRANSFER_NAMESPACE, key: transferId, value },
         ...(isOpen(next) ? [] : [{ namespace: OPEN_NAMESPACE, key: transferId, value: null }]),
         ...(nonceRow === null ? [] : [{ namespace: NONCE_NAMESPACE, key: nonceRow, value: encodeJson(after) }]),
+        ...(counted === null ? [] : [counted.write]),
       ],
     });
     // Nobody else writes rows: another process works on this store.
     if (!isDone) throw new ServiceError("STORE_UNAVAILABLE", { reason: "CONTENDED", transferId });
+    counted?.done();
     if (nonceRow !== null) this.#nonces.set(nonceRow, after);
     if (isEnded(next) && !isEnded(row)) {
       const name = `${next.venue}/${next.kind}/${next.state}`;

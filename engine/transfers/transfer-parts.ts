@@ -20,7 +20,7 @@ export interface TransferParts {
   readonly chains: ReadonlyMap<number, Chain>;
   readonly rails: ReadonlyMap<RoutableVenue, VenueMoney>;
   /** Whether the store was put back, and how far its count has got outside; null: of a store that nobody backs up. */
-  readonly instance: Pick<Instance, "assertNotRestored" | "outside"> | null;
+  readonly instance: Pick<Instance, "assertNotRestored" | "outside" | "witnessed"> | null;
   /** What a restored store must not do again. */
   readonly blocks: Pick<TransferBlocks, "assertFree">;
   /** With the wallet's key at the venue; null: it has none that trades. The caller closes it. */
@@ -74,6 +74,16 @@ export async function signatureOf(
   const answer = await within(clock, signer.sign(walletId, "service", request), SIGN_MS);
   if (!answer.done) throw new ServiceError("SIGNER_UNAVAILABLE", { reason: "TIMEOUT", isUnsettled: true });
   return answer.value;
+}
+
+/**
+ * Before what is signed leaves: a copy of the store from before it was is then seen as one. `isFirst`: also by the
+ * co-signer, which has just signed it. Rejects with STORE_UNAVAILABLE, SIGNER_UNAVAILABLE and RESTORED_STORE.
+ */
+export async function mayLeave({ instance }: Pick<TransferParts, "instance">, isFirst: boolean): Promise<void> {
+  if (instance === null) return;
+  await instance.outside();
+  if (isFirst) await instance.witnessed();
 }
 
 /** The same request, asked for again, may be signed: people decide, or the signer did not say. */

@@ -24,6 +24,7 @@ import {
   callOptions,
   isSignerAway,
   isUnsettledSigning,
+  mayLeave,
   type Mode,
   signatureOf,
   type TransferParts,
@@ -105,6 +106,7 @@ export class Withdrawals {
     const { rail, session, options, isFirst } = how;
     const { signature } = row.act;
     if (signature === null) throw new ServiceError("INTERNAL", { problem: "transfers: NOT_SIGNED" });
+    await mayLeave(this.#parts, isFirst);
     const outcome =
       rail.needsKey && session === null
         ? NO_KEY
