@@ -16,7 +16,7 @@ import type { ReconcileRun, Reconciler } from "./reconciler.js";
 import type { ReconcileReport } from "./report.js";
 
 export interface ReconciliationParts extends Pick<TransferParts, "book" | "clock" | "logger"> {
-  readonly reconciler: Reconciler;
+  readonly reconciler: Pick<Reconciler, "run">;
   readonly instance: Pick<Instance, "restored" | "release">;
   readonly blocks: TransferBlocks;
   readonly store: Pick<StateStore, "commit">;
