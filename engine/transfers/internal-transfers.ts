@@ -14,7 +14,15 @@ import {
   transferFound,
   transferSent,
 } from "./act-steps.js";
-import { answerOf, callOptions, mayLeave, type Mode, type TransferParts, readValue, withSession } from "./transfer-parts.js";
+import {
+  answerOf,
+  callOptions,
+  mayLeave,
+  type Mode,
+  type TransferParts,
+  readValue,
+  withSession,
+} from "./transfer-parts.js";
 import { type InternalRow, isEnded, isPutBack } from "./transfer-row.js";
 
 const UNANSWERED: MoneyOutcome = { kind: "unknown" };

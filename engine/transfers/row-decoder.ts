@@ -222,7 +222,9 @@ function problemOf(key: string, value: unknown): string | null {
 /** A store that was put back may not have the signature of what its venue shows. */
 function isUnsignedState(row: TransferRow): boolean {
   const { state } = row;
-  return state === "created" || state === "failed" || isPutBack(row) || (row.kind !== "deposit" && row.venueId !== null);
+  return (
+    state === "created" || state === "failed" || isPutBack(row) || (row.kind !== "deposit" && row.venueId !== null)
+  );
 }
 
 function problemOfDeposit(row: DepositRow): string | null {

@@ -55,7 +55,8 @@ export class Withdrawals {
       if (read === null) return row;
       const look: WithdrawalLook = { standing: read.value, lookedAtMs, lagMs: rail.historyLagMs };
       const next = await this.#save(row, (one) => withdrawalLooked(one, look, this.#now()));
-      if (isPutBack(next) || !rail.actsOnce || !maySendAgain(next, look) || (rail.needsKey && session === null)) return next;
+      if (isPutBack(next) || !rail.actsOnce || !maySendAgain(next, look) || (rail.needsKey && session === null))
+        return next;
       const begun = await this.#save(next, (one) => sentAgain(one, this.#now()));
       return this.#send(begun, { rail, session, options, isFirst: false });
     });

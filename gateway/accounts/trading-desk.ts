@@ -52,5 +52,13 @@ export interface TradingDeskParts {
 export function createTradingDesk(parts: TradingDeskParts): TradingDesk {
   const { clock, wallets: source, owners, orders, killSwitch, operator, recordAct, readLimits, instance } = parts;
   const reads = new AccountReads(clock, readLimits);
-  return { wallets: { source, owners }, orders, reads, killSwitch, operator, recordAct, assertOpens: () => instance?.assertNotRestored() };
+  return {
+    wallets: { source, owners },
+    orders,
+    reads,
+    killSwitch,
+    operator,
+    recordAct,
+    assertOpens: () => instance?.assertNotRestored(),
+  };
 }

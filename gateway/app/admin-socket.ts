@@ -40,7 +40,16 @@ export async function openAdminSocket(parts: AdminSocketParts): Promise<AdminSer
   return server;
 }
 
-function portsOf({ config, version, clock, logger, administration, server, wallets, reconcile }: AdminSocketParts): AdminPorts {
+function portsOf({
+  config,
+  version,
+  clock,
+  logger,
+  administration,
+  server,
+  wallets,
+  reconcile,
+}: AdminSocketParts): AdminPorts {
   const { keys, audit, sealRotation } = administration;
   const startedAtMs = clock.wallMs();
   return {

@@ -106,7 +106,8 @@ function readInstanceFile({ DATA_DIR, INSTANCE_FILE }: Values, problems: string[
   const folder = resolve(DATA_DIR);
   if (INSTANCE_FILE === "") return `${folder}.instance`;
   const path = resolve(INSTANCE_FILE);
-  if (path.startsWith(`${folder}${sep}`)) problems.push("INSTANCE_FILE must not be in DATA_DIR: a backup would have it");
+  if (path.startsWith(`${folder}${sep}`))
+    problems.push("INSTANCE_FILE must not be in DATA_DIR: a backup would have it");
   return path;
 }
 

@@ -65,5 +65,9 @@ const TEXTS = {
 
 function refusalOf({ code, retryAfterMs, parts }: Extract<ReleaseOutcome, { ok: false }>): AdminRefusal {
   const wait = retryAfterMs === null ? {} : { retryAfterMs };
-  return new AdminRefusal("RELEASE_REFUSED", TEXTS[code], { reason: code, ...wait, ...(parts.length === 0 ? {} : { parts }) });
+  return new AdminRefusal("RELEASE_REFUSED", TEXTS[code], {
+    reason: code,
+    ...wait,
+    ...(parts.length === 0 ? {} : { parts }),
+  });
 }

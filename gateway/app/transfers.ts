@@ -77,7 +77,17 @@ export async function openMoney(parts: MoneyParts): Promise<Money> {
   const blocks = new TransferBlocks({ store, clock, rails });
   await blocks.load();
   const common: TransferParts = {
-    ...{ book, signer: witnessedSigner(provider, instance), instance, blocks, chains, rails, openSession, clock, logger },
+    ...{
+      book,
+      signer: witnessedSigner(provider, instance),
+      instance,
+      blocks,
+      chains,
+      rails,
+      openSession,
+      clock,
+      logger,
+    },
     newId: () => randomUUID(),
   };
   const rounds = new Rounds(common);
@@ -119,7 +129,10 @@ function witnessedSigner(provider: MoneyParts["provider"], instance: Instance | 
 
 /** Rows of a store that was put back wait for its release: what became of them since is not in it. */
 function keepFrom(keeper: TransferKeeper, instance: Instance | null): void {
-  if (instance === null || instance.restored === null) return keeper.start();
+  if (instance === null || instance.restored === null) {
+    keeper.start();
+    return;
+  }
   let isKept = false;
   instance.listen(() => {
     if (isKept || instance.restored !== null) return;

@@ -78,7 +78,16 @@ export async function startWallets(parts: WalletsParts): Promise<Wallets> {
   }
   await assertNoOutsideWallets(own.store);
   const instance = throwawayCustody === undefined ? parts.instance : null;
-  const custody = await openCustody({ ...own, instance, owners, audit, clock, random, logger, logLevel: config.logLevel });
+  const custody = await openCustody({
+    ...own,
+    instance,
+    owners,
+    audit,
+    clock,
+    random,
+    logger,
+    logLevel: config.logLevel,
+  });
   undo.push(() => custody.stop());
   const signed = custody.provider;
   const parties = () => ({ wallets: signed.agreement(), lost: signed.lost() });
@@ -103,7 +112,8 @@ const NO_KEYS = { keys: null, money: null };
 /** Keys first: money that moves at a venue is signed with them. */
 async function startKeys(
   { config, rooms, administration, clock, random, logger, undo }: WalletsParts,
-  signs: Pick<VenueKeysParts, "store" | "ring"> & Pick<MoneyParts, "instance" | "parties"> & { provider: WalletProvider },
+  signs: Pick<VenueKeysParts, "store" | "ring"> &
+    Pick<MoneyParts, "instance" | "parties"> & { provider: WalletProvider },
 ): Promise<Pick<Wallets, "keys" | "money">> {
   const { provider, store, ring, instance, parties } = signs;
   const keys = await openVenueKeys({ provider, store, ring, rooms, clock, logger });

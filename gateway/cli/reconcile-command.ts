@@ -17,7 +17,11 @@ const PLACE = { creates: false, cosigner: null };
 export function addReconcile(command: Command, parts: ProgramParts): void {
   command
     .option("--release", "open a restored store, after a comparison that could read everything")
-    .option("--force <part>", "with --release: a part that could not be read, such as `venueone`; repeatable", addToList)
+    .option(
+      "--force <part>",
+      "with --release: a part that could not be read, such as `venueone`; repeatable",
+      addToList,
+    )
     .option(JSON_FLAG, JSON_TEXT)
     .action((options: Options) => {
       const json = options["json"] === true;
@@ -70,7 +74,9 @@ function exitOf(report: ReconcileReport | null): CliFailure | null {
   const { differences, unreadCount, unreadParts } = report;
   if (unreadCount > 0) {
     const parts = unreadParts.join(", ");
-    return new CliFailure(EXIT_UNREAD, "PARTS_UNREAD", `not everything could be compared: ${parts}`, { parts: unreadParts });
+    return new CliFailure(EXIT_UNREAD, "PARTS_UNREAD", `not everything could be compared: ${parts}`, {
+      parts: unreadParts,
+    });
   }
   if (differences.length === 0) return null;
   return new CliFailure(EXIT_DIFFERS, "DIFFERENCES", "what is compared differs", { count: differences.length });

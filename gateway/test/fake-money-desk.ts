@@ -64,6 +64,13 @@ export function createFakeMoneyDesk(): FakeMoneyDesk {
     ["venueone" as const, railOf(USDC)],
     ["venuetwo" as const, railOf(USDT)],
   ]);
-  return { desk, rails, asked, rows, counts: () => [], chainStatus: () => [],
-    reconciled: () => ({ isRunning: false, last: null, problem: null }) };
+  return {
+    desk,
+    rails,
+    asked,
+    rows,
+    counts: () => [],
+    chainStatus: () => [],
+    reconciled: () => ({ isRunning: false, last: null, problem: null }),
+  };
 }

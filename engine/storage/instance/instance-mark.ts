@@ -94,9 +94,7 @@ export function readMark(value: unknown): InstanceMark | null {
   const { atMs, hasFile, restored } = value as Readonly<Record<string, unknown>>;
   if (!Number.isSafeInteger(atMs) || typeof hasFile !== "boolean") return null;
   const since = restored === null ? null : readRestored(restored);
-  return restored !== null && since === null
-    ? null
-    : { ...counted, atMs: atMs as number, hasFile, restored: since };
+  return restored !== null && since === null ? null : { ...counted, atMs: atMs as number, hasFile, restored: since };
 }
 
 function readRestored(value: unknown): Restored | null {

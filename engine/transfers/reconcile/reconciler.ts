@@ -35,12 +35,18 @@ export interface ReconciledWallet {
 export interface PartyView {
   /** Null: they have not met. */
   readonly wallets:
-    | readonly { readonly walletId: string; readonly epoch: number; readonly verdict: Verdict; readonly isSettled: boolean }[]
+    | readonly {
+        readonly walletId: string;
+        readonly epoch: number;
+        readonly verdict: Verdict;
+        readonly isSettled: boolean;
+      }[]
     | null;
   readonly lost: readonly string[];
 }
 
-export interface ReconcilerParts extends Pick<TransferParts, "book" | "chains" | "rails" | "openSession" | "clock" | "logger"> {
+export interface ReconcilerParts
+  extends Pick<TransferParts, "book" | "chains" | "rails" | "openSession" | "clock" | "logger"> {
   readonly wallets: () => readonly ReconciledWallet[];
   /** Null: somebody outside signs, and there is nothing to compare. */
   readonly parties: () => PartyView | null;
@@ -96,8 +102,8 @@ export class Reconciler {
     if (parties === null) return;
     for (const walletId of parties.lost)
       tally.differs({ ...NO_ROW, kind: "WALLET_LOST", walletId, part: PARTY, text: "this store lost the wallet" });
-    if (parties.wallets === null) return tally.unread({ part: PARTY, walletId: null, code: "SIGNER_UNAVAILABLE" });
-    for (const { walletId, epoch, verdict, isSettled } of parties.wallets)
+    if (parties.wallets === null) tally.unread({ part: PARTY, walletId: null, code: "SIGNER_UNAVAILABLE" });
+    for (const { walletId, epoch, verdict, isSettled } of parties.wallets ?? [])
       if (verdict !== "settled")
         tally.differs({ ...NO_ROW, kind: "EPOCHS", walletId, part: PARTY, text: `epoch ${epoch} here: ${verdict}` });
       else if (isSettled) tally.compared++;
@@ -128,7 +134,8 @@ export class Reconciler {
     const read = await answerOf<Read<number> | null>(this.#parts, () => chain.nextNonce(account, options), null);
     if (read?.ok !== true) {
       tally.unread({ part, walletId, code: read?.code ?? "TIMEOUT" });
-      return tally.blocks({ ...ANYTHING, reason: "UNREAD", kind: "deposit", account, chainId });
+      tally.blocks({ ...ANYTHING, reason: "UNREAD", kind: "deposit", account, chainId });
+      return;
     }
     const { book } = this.#parts;
     const known = nonceOf(this.#parts, account, chainId);
@@ -143,7 +150,13 @@ export class Reconciler {
     }
     const final = book.nonceAfter(chainId, account);
     if (next < final)
-      tally.differs({ ...NO_ROW, kind: "NONCE_BELOW", walletId, part, text: `next is ${next}, ${final} in the ledger` });
+      tally.differs({
+        ...NO_ROW,
+        kind: "NONCE_BELOW",
+        walletId,
+        part,
+        text: `next is ${next}, ${final} in the ledger`,
+      });
     tally.compared++;
     let asked = 0;
     for (const row of rows) {
@@ -176,11 +189,19 @@ export class Reconciler {
     const account = address.toLowerCase();
     const own = rows.filter((row) => row.venue === venue);
     type History = Awaited<ReturnType<VenueMoney["history"]>>;
-    const read = await withSession(this.#parts, { walletId, venue }, async (session): Promise<History | "NO_KEY" | null> => {
-      if (session === null && rail.withdrawals.needsKey) return "NO_KEY";
-      const options = callOptions("kept");
-      return answerOf<History | null>(this.#parts, () => rail.history(account, tally.sinceMs, session, options), null);
-    });
+    const read = await withSession(
+      this.#parts,
+      { walletId, venue },
+      async (session): Promise<History | "NO_KEY" | null> => {
+        if (session === null && rail.withdrawals.needsKey) return "NO_KEY";
+        const options = callOptions("kept");
+        return answerOf<History | null>(
+          this.#parts,
+          () => rail.history(account, tally.sinceMs, session, options),
+          null,
+        );
+      },
+    );
     // Without a key nothing can have left there, unless the key itself is lost with what a backup lacks.
     const isUntouched = read === "NO_KEY" && !own.some(({ kind }) => kind !== "deposit");
     if (isUntouched && this.#parts.restored() === null) return;
@@ -188,7 +209,8 @@ export class Reconciler {
       const code = read === null ? "TIMEOUT" : read === "NO_KEY" ? read : read.code;
       // A wallet that never had a key there is read as far as it can be: what it might have sent stays blocked.
       if (!isUntouched) tally.unread({ part: venue, walletId, code });
-      return tally.blocks({ ...ANYTHING, reason: "UNREAD", account, venue });
+      tally.blocks({ ...ANYTHING, reason: "UNREAD", account, venue });
+      return;
     }
     tally.compared++;
     const found = compareEntries(own, read.value, { sinceMs: tally.sinceMs, nowMs: this.#parts.clock.wallMs() });

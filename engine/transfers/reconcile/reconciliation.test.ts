@@ -79,7 +79,10 @@ describe("the release of a store that was put back", () => {
     const { reconciliation } = stand;
     expect(await reconciliation.release([], () => [])).toMatchObject({ ok: false, code: "RECONCILE_FIRST" });
     await stand.compared();
-    expect(await reconciliation.release([], () => [])).toMatchObject({ code: "TOO_EARLY", retryAfterMs: expect.any(Number) });
+    expect(await reconciliation.release([], () => [])).toMatchObject({
+      code: "TOO_EARLY",
+      retryAfterMs: expect.any(Number),
+    });
     stand.unread = ["chain 56", "venueone"];
     expect(await stand.released()).toMatchObject({ code: "PARTS_UNREAD", parts: ["chain 56", "venueone"] });
     expect(await stand.released(["venueone"])).toMatchObject({ code: "PARTS_UNREAD", parts: ["chain 56"] });
@@ -114,7 +117,9 @@ describe("the release of a store that was put back", () => {
 
   it("sends nothing again of a withdrawal that was made before the backup and paid after it", async () => {
     const world = new TransferWorld();
-    const life = await madeAndDied(world, (before) => before.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
+    const life = await madeAndDied(world, (before) =>
+      before.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)),
+    );
     const [row] = await world.rows(life);
     // What the life that is lost did of it.
     const paid = { id: "w-1", nonce: 1, receiver: ACCOUNT, amount: AMOUNT, debit: AMOUNT, paid: AMOUNT, fails: false };
@@ -129,16 +134,21 @@ describe("the release of a store that was put back", () => {
     expect([world.listed.payouts.length, world.signed]).toEqual([1, []]);
   });
 
-  it.each(["named", "listed"] as const)("ends a withdrawal of the %s style that never left, once its act is over", async (style) => {
-    const world = new TransferWorld();
-    const life = await madeAndDied(world, (before) => before.transfers.withdraw(world.withdrawal(world[style], AMOUNT)));
-    const stand = new Stand(world, life);
-    await stand.released();
-    life.keeper.start();
-    await world.untilQuiet(life);
-    expect(await world.rows(life)).toMatchObject([{ state: "failed", reason: "NEVER_ARRIVED" }]);
-    expect([world[style].payouts, world.signed]).toEqual([[], []]);
-  });
+  it.each(["named", "listed"] as const)(
+    "ends a withdrawal of the %s style that never left, once its act is over",
+    async (style) => {
+      const world = new TransferWorld();
+      const life = await madeAndDied(world, (before) =>
+        before.transfers.withdraw(world.withdrawal(world[style], AMOUNT)),
+      );
+      const stand = new Stand(world, life);
+      await stand.released();
+      life.keeper.start();
+      await world.untilQuiet(life);
+      expect(await world.rows(life)).toMatchObject([{ state: "failed", reason: "NEVER_ARRIVED" }]);
+      expect([world[style].payouts, world.signed]).toEqual([[], []]);
+    },
+  );
 
   it("sends a transfer between accounts no second time, and ends one that never left", async () => {
     const world = new TransferWorld();

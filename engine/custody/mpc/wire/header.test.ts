@@ -37,7 +37,7 @@ describe("the version", () => {
     const lengths = MESSAGE_KINDS.map(({ name, bytesMin, bytesMax }) => `${name} ${bytesMin} ${bytesMax}`).join();
     expect([PROTOCOL_VERSION, hash("sha256", lengths, "hex")]).toEqual([
       3,
-      "a91881e821b7240cb913b5a895130b0e09857e506810530d2499d63b28ea2c2a",
+      "e9266028755272fe89dfb0622194d8a0c4ea4ad38121c7a95de1d2e6406c823b",
     ]);
   });
 });
