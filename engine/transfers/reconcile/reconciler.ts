@@ -209,7 +209,9 @@ export class Reconciler {
       const code = read === null ? "TIMEOUT" : read === "NO_KEY" ? read : read.code;
       // A wallet that never had a key there is read as far as it can be: what it might have sent stays blocked.
       if (!isUntouched) tally.unread({ part: venue, walletId, code });
-      tally.blocks({ ...ANYTHING, reason: "UNREAD", account, venue });
+      // What a wallet without a key deposited, its chain shows.
+      const kinds = read === "NO_KEY" ? (["withdrawal", "internal"] as const) : [null];
+      for (const kind of kinds) tally.blocks({ ...ANYTHING, reason: "UNREAD", kind, account, venue });
       return;
     }
     tally.compared++;
