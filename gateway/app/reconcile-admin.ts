@@ -11,7 +11,7 @@ import { AdminRefusal } from "../admin/protocol.js";
 import type { ReconcileAdmin } from "../admin/reconcile-port.js";
 import type { Administration } from "./administration.js";
 
-export interface ReconcileAdminParts {
+interface ReconcileAdminParts {
   readonly store: StateStore;
   readonly instance: Instance;
   readonly administration: Pick<Administration, "audit">;

@@ -94,15 +94,7 @@ export async function openMoney(parts: MoneyParts): Promise<Money> {
   const keeper = new TransferKeeper(common, rounds);
   const options = { ...DEFAULT_TRANSFER_OPTIONS, depositWaitMs: config.depositWaitMs };
   const transfers = new Transfers(common, rounds, options);
-  const reconciler = new Reconciler({
-    ...{ ...common, wallets: () => provider.all(), parties: parts.parties },
-    restored: () => instance?.restored ?? null,
-  });
-  const reconciliation = new Reconciliation({
-    ...{ book, blocks, store, reconciler, clock, logger, intervalMs: config.reconcileIntervalMs, settleMs: SETTLE_MS },
-    instance: instance ?? NEVER_RESTORED,
-  });
-  reconciliation.start();
+  const reconciliation = reconciling(parts, common, blocks);
   keepFrom(keeper, instance);
   return {
     ...{ transfers, rails, chains, openSession, explorers: config.explorerUrls, reconciliation },
@@ -114,6 +106,20 @@ export async function openMoney(parts: MoneyParts): Promise<Money> {
       await Promise.all([...chains.values()].map((chain) => chain.close(CLOSE_GRACE_MS)));
     },
   };
+}
+
+function reconciling(parts: MoneyParts, common: TransferParts, blocks: TransferBlocks): Reconciliation {
+  const { config, instance, provider, store, clock, logger } = parts;
+  const reconciler = new Reconciler({
+    ...{ ...common, wallets: () => provider.all(), parties: parts.parties },
+    restored: () => instance?.restored ?? null,
+  });
+  const reconciliation = new Reconciliation({
+    ...{ book: common.book, blocks, store, reconciler, clock, logger, settleMs: SETTLE_MS },
+    ...{ intervalMs: config.reconcileIntervalMs, instance: instance ?? NEVER_RESTORED },
+  });
+  reconciliation.start();
+  return reconciliation;
 }
 
 /** Nothing of a transfer is signed before the co-signer has the count that the transfer made. */

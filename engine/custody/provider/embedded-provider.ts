@@ -28,7 +28,7 @@ import type {
 import { WalletRows } from "./wallet-rows.js";
 
 /** What the last meeting of the two parties came to for a wallet. */
-export interface WalletAgreement {
+interface WalletAgreement {
   readonly walletId: string;
   /** At this side. */
   readonly epoch: number;
@@ -47,6 +47,10 @@ export class EmbeddedProvider implements WalletProvider {
   readonly #acts: WalletActs;
   readonly #creations: WalletCreations;
   readonly #failed: Record<FailureKind, number> = { transport: 0, refused: 0, violation: 0, cheat: 0, fault: 0 };
+  /** The service's store has counted on. */
+  readonly tellCount = (): void => this.#service.tellCount();
+  /** Whether the co-signer holds the same of each wallet, as far as the two have settled it; null: they have not met. */
+  readonly agreement = (): readonly WalletAgreement[] | null => agreementOf(this.#service);
   #signedCount = 0;
   #wasReady = false;
 
@@ -97,20 +101,6 @@ export class EmbeddedProvider implements WalletProvider {
   /** Of all owners, for the operator. */
   all(): readonly Wallet[] {
     return [...this.#rows.all()].flatMap((row) => walletOf(row, this.#service.wallet(row.walletId)) ?? []);
-  }
-
-  /** The service's store has counted on. */
-  tellCount(): void {
-    this.#service.tellCount();
-  }
-
-  /** Whether the co-signer holds the same of each wallet, as far as the two have settled it; null: they have not met. */
-  agreement(): readonly WalletAgreement[] | null {
-    const { host } = this.#service;
-    if (!host.isReady) return null;
-    return [...host.rows.all()].flatMap(({ id, row, verdict, isSettled }) =>
-      row === null || row.activeEpoch === 0 ? [] : [{ walletId: id, epoch: row.activeEpoch, verdict, isSettled }],
-    );
   }
 
   /** UUIDs of wallets that this store lost, for the operator. */
@@ -175,6 +165,13 @@ export class EmbeddedProvider implements WalletProvider {
     if (hasOpened) for (const each of rows.all()) this.#acts.refreshIfDue(each);
     else if (wallet !== null) this.#acts.refreshIfDue(wallet);
   }
+}
+
+function agreementOf({ host }: ServiceHost): readonly WalletAgreement[] | null {
+  if (!host.isReady) return null;
+  return [...host.rows.all()].flatMap(({ id, row, verdict, isSettled }) =>
+    row === null || row.activeEpoch === 0 ? [] : [{ walletId: id, epoch: row.activeEpoch, verdict, isSettled }],
+  );
 }
 
 function problemOf({ host }: ServiceHost, { linkProblem }: ProviderPorts): SignerProblem | null {

@@ -1,6 +1,6 @@
 /**
  * The count of the service's state store, which C keeps so that a store that was put back is seen (docs/mpc.md, 3.3;
- * engine/storage/instance). C believes what it is told, and takes the higher count: S alone is fooled by a lie about it.
+ * engine/storage/instance). C believes it, and takes the higher count: S alone is fooled by a lie about it.
  */
 import { decodeJson, encodeJson, type StateStore } from "../../storage/state-store.js";
 import { type InstanceCount, readCount } from "../../storage/instance/instance-mark.js";

@@ -45,6 +45,12 @@ export class ServiceHost {
   readonly #lost = new LostWallets();
   readonly waiters: Waiters;
   readonly creationRows: CreationRows;
+  /** Without effect where the two have not met: they tell each other when they do. */
+  readonly tellCount = (): void => {
+    if (!this.host.greeting.isGreeted) return;
+    const { instance, link } = this.#ports;
+    link.send(linkMessage(0, "count", NO_WALLET, 0, countBody(instance.current)));
+  };
 
   constructor(ports: ServicePorts, walletRows: WalletRows, listener: ServiceListener) {
     this.#ports = ports;
@@ -147,13 +153,6 @@ export class ServiceHost {
       throw error;
     }
     this.#lost.restored(walletId);
-  }
-
-  /** Without effect where the two have not met: they tell each other when they do. */
-  tellCount(): void {
-    if (!this.host.greeting.isGreeted) return;
-    const { instance, link } = this.#ports;
-    link.send(linkMessage(0, "count", NO_WALLET, 0, countBody(instance.current)));
   }
 
   async stop(): Promise<void> {

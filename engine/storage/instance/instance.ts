@@ -8,7 +8,6 @@
  * looks put back. A restored store does not count: it cannot catch up with what it is behind of.
  */
 import type { Clock, TimerHandle } from "../../domain/clock.js";
-import { within } from "../../domain/deadline.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { Logger } from "../../domain/logger.js";
 import { decodeJson, encodeJson, type StateStore, type StateWrite } from "../state-store.js";
@@ -22,8 +21,9 @@ import {
   type Restored,
   type RestoredReason,
 } from "./instance-mark.js";
+import { FiledCount, WitnessedCount } from "./outside-counts.js";
 
-export interface InstanceParts {
+interface InstanceParts {
   readonly store: StateStore;
   readonly file: CountFile;
   readonly clock: Clock;
@@ -33,37 +33,27 @@ export interface InstanceParts {
 }
 
 /** A count that belongs into a commit. `done` once that is durable. */
-export interface Counted {
+interface Counted {
   readonly write: StateWrite;
   done(): void;
 }
-
-/** The co-signer, as far as it keeps the count. `tell` is without effect where it is away: it is told when it is there. */
-export type TellWitness = () => void;
 
 const NAMESPACE = "instance";
 const KEY = "count";
 /** What was opened shortly before a backup of the same run may be forgotten for no longer than this. */
 const BEAT_MS = 60_000;
-/** Of one write of the file, and of the co-signer's answer. */
-const OUTSIDE_MS = 5_000;
-
 export class Instance {
   readonly #parts: InstanceParts;
   readonly #id: string;
-  /** Of the newest count that was asked for, of the newest that is durable, and of what the file holds. */
+  /** The newest count that was asked for, and the newest that is durable. */
   #asked: number;
   #durable: number;
-  #filed: number;
   /** The highest that the file or the co-signer showed. */
   #seen = 0;
   #storeAtMs: number | null;
   #restored: Restored | null;
-  #filing: Promise<void> | null = null;
-  #tell: TellWitness | null = null;
-  /** As the co-signer has said last; -1: it has not. */
-  #witnessed = -1;
-  readonly #waiters = new Set<() => void>();
+  readonly #filed: FiledCount;
+  readonly #witness: WitnessedCount;
   readonly #listeners = new Set<() => void>();
   #timer: TimerHandle | null = null;
   #beatBatches = 0;
@@ -77,7 +67,8 @@ export class Instance {
     this.#storeAtMs = mark?.atMs ?? null;
     this.#restored = mark?.restored ?? null;
     this.#seen = seen?.count ?? 0;
-    this.#filed = seen?.count ?? -1;
+    this.#filed = new FiledCount(parts.file, parts.clock, seen?.count ?? -1);
+    this.#witness = new WitnessedCount(parts.clock);
   }
 
   /** Rejects with STORE_UNAVAILABLE where the store cannot be read or written. A file that cannot be written is logged. */
@@ -112,58 +103,40 @@ export class Instance {
   }
 
   /** Resolves once the file has counted as far as the store. Rejects with STORE_UNAVAILABLE, reason INSTANCE_FILE. */
-  async outside(): Promise<void> {
-    const wanted = this.#durable;
-    while (this.#filed < wanted) {
-      const filing = this.#filing ?? this.#file();
-      const written = await within(this.#parts.clock, filing, OUTSIDE_MS).catch(() => ({ done: false }));
-      if (!written.done) throw new ServiceError("STORE_UNAVAILABLE", { reason: "INSTANCE_FILE" });
-    }
+  outside(): Promise<void> {
+    return this.#filed.reach(this.#durable, () => this.current);
   }
 
   /** Likewise the co-signer, where one keeps the count. Rejects with RESTORED_STORE, or SIGNER_UNAVAILABLE. */
   async witnessed(): Promise<void> {
-    const wanted = this.#durable;
-    if (this.#tell !== null && this.#witnessed < wanted) {
-      let look = (): void => {};
-      const told = new Promise<void>((resolve) => {
-        look = () => {
-          if (this.#witnessed >= wanted || this.#restored !== null) resolve();
-        };
-      });
-      this.#waiters.add(look);
-      const answer = await within(this.#parts.clock, told, OUTSIDE_MS).finally(() => this.#waiters.delete(look));
-      if (!answer.done) throw new ServiceError("SIGNER_UNAVAILABLE", { reason: "INSTANCE_COUNT" });
-    }
+    await this.#witness.reach(this.#durable, () => this.#restored !== null);
     this.assertNotRestored();
   }
 
-  /** From here on the co-signer is told each count, and nothing is signed for a transfer before it has it. */
-  bindWitness(tell: TellWitness): void {
-    this.#tell = tell;
-  }
+  /** From here on the co-signer gets each count, and nothing is signed for a transfer before it has it. */
+  readonly bindWitness = (tell: () => void): void => {
+    this.#witness.tell = tell;
+  };
 
-  /** What the co-signer is told when the two meet. */
+  /** What the co-signer gets when the two meet. */
   get current(): InstanceCount {
     return { id: this.#id, count: this.#durable };
   }
 
   /** A new connection: what was said on the one before holds no more. */
-  met(): void {
-    this.#witnessed = -1;
-  }
+  readonly met = (): void => this.#witness.met();
 
-  /** What the co-signer has, after it was told ours. */
+  /** What the co-signer has, after it got ours. */
   heard(theirs: InstanceCount): void {
     this.#seen = Math.max(this.#seen, theirs.count);
     const reason = judgeCount({ id: this.#id, count: this.#durable }, theirs, "COSIGNER_AHEAD");
-    if (reason === null) this.#witnessed = Math.max(this.#witnessed, theirs.count);
+    if (reason === null) this.#witness.has(theirs.count);
     else if (this.#restored === null) {
       this.#parts.logger.error("instance.restored", { reason });
       // In memory at once; where the store does not take it, the next meeting says it again.
       void this.#putBack(reason).catch(() => {});
     }
-    this.#wake();
+    this.#witness.wake();
   }
 
   /** `hear`: after each change of `restored`; must not throw. */
@@ -173,7 +146,7 @@ export class Instance {
 
   /** The operator's word. `alongside`: in the commit that ends it. Rejects with STORE_UNAVAILABLE; then nothing changed. */
   async release(alongside: readonly StateWrite[]): Promise<void> {
-    const count = Math.max(this.#asked, this.#seen, this.#filed) + 1;
+    const count = Math.max(this.#asked, this.#seen, this.#filed.reached) + 1;
     this.#asked = count;
     await this.#parts.store.commit({ writes: [this.#row(count, true, null), ...alongside] });
     this.#restored = null;
@@ -186,7 +159,7 @@ export class Instance {
   async stop(): Promise<void> {
     this.#isStopped = true;
     if (this.#timer !== null) this.#parts.clock.clearTimer(this.#timer);
-    await this.#filing?.catch(() => {});
+    await this.#filed.settled();
   }
 
   /** The first start writes twice: only a store that says that there is a file is put back where there is none. */
@@ -213,9 +186,9 @@ export class Instance {
   async #putBack(reason: RestoredReason): Promise<void> {
     const { store, clock } = this.#parts;
     this.#restored ??= { reason, sinceMs: clock.wallMs(), storeAtMs: this.#storeAtMs };
-    this.#wake();
+    this.#witness.wake();
     for (const hear of this.#listeners) hear();
-    const write = this.#row(this.#durable, this.#filed >= 0, this.#restored);
+    const write = this.#row(this.#durable, this.#filed.reached >= 0, this.#restored);
     await store.commit({ writes: [write] });
   }
 
@@ -230,26 +203,9 @@ export class Instance {
     this.#durable = Math.max(this.#durable, count);
     this.#storeAtMs = this.#parts.clock.wallMs();
     if (this.#restored !== null) return;
-    this.#tell?.();
+    this.#witness.tell?.();
     // What waits for it hears of a failure, and tries again.
     void this.outside().catch(() => {});
-  }
-
-  /** One write at a time, however long it takes: an older count never comes after a newer one. */
-  #file(): Promise<void> {
-    const { id, count } = this.current;
-    const filing = this.#parts.file.write({ id, count }).then(
-      () => {
-        this.#filing = null;
-        this.#filed = Math.max(this.#filed, count);
-      },
-      (error: unknown) => {
-        this.#filing = null;
-        throw error;
-      },
-    );
-    this.#filing = filing;
-    return filing;
   }
 
   #beatLater(): void {
@@ -271,13 +227,9 @@ export class Instance {
       // The store says so wherever it is written to.
     }
   }
-
-  #wake(): void {
-    for (const look of [...this.#waiters]) look();
-  }
 }
 
-export function restoredStore({ reason, sinceMs }: Restored): ServiceError {
+function restoredStore({ reason, sinceMs }: Restored): ServiceError {
   return new ServiceError("RESTORED_STORE", { reason, since: sinceMs, part: "state store" });
 }
 

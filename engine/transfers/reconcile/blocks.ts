@@ -14,7 +14,7 @@ import type { VenueMoney } from "../../venue-money.js";
 import type { DepositAsk, InternalAsk, WithdrawalAsk } from "../openings.js";
 import type { InternalRow, TransferKind } from "../transfer-row.js";
 
-export type BlockReason =
+type BlockReason =
   /** The venue's history has one like it. */
   | "FOUND"
   /** The wallet has sent something on the chain, and what it was is not known. */
@@ -39,14 +39,14 @@ export interface TransferBlock {
 }
 
 /** As long as an Idempotency-Key is kept (docs/transfers.md). */
-export const BLOCK_MS = 86_400_000;
+const BLOCK_MS = 86_400_000;
 const NAMESPACE = "transfer-block";
 
 interface Kept extends TransferBlock {
   readonly untilMs: number;
 }
 
-export interface BlocksParts {
+interface BlocksParts {
   readonly store: StateStore;
   readonly clock: Clock;
   readonly rails: ReadonlyMap<RoutableVenue, VenueMoney>;
@@ -93,11 +93,6 @@ export class TransferBlocks {
         ...(atMs === null ? {} : { at: atMs }),
       });
     }
-  }
-
-  get count(): number {
-    const nowMs = this.#parts.clock.wallMs();
-    return [...this.#kept.values()].filter(({ untilMs }) => untilMs > nowMs).length;
   }
 
   #isLike(block: TransferBlock, kind: TransferKind, ask: DepositAsk | WithdrawalAsk | InternalAsk): boolean {

@@ -8,14 +8,14 @@ import { compareDecimals, formatScaledBig } from "../../domain/decimal.js";
 import type { VenueEntry } from "../../venue-money.js";
 import { depositStep, type TransferRow } from "../transfer-row.js";
 
-export interface Compared {
+interface Compared {
   readonly unknownEntries: readonly VenueEntry[];
   readonly missingRows: readonly TransferRow[];
   /** Entries that no row carries the id or the hash of. */
   readonly unnamedEntries: readonly VenueEntry[];
 }
 
-export interface CompareTimes {
+interface CompareTimes {
   /** The history was read from here on. */
   readonly sinceMs: number;
   readonly nowMs: number;

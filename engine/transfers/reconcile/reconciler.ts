@@ -26,7 +26,7 @@ import {
   type UnreadPart,
 } from "./report.js";
 
-export interface ReconciledWallet {
+interface ReconciledWallet {
   readonly walletId: string;
   readonly address: string;
 }

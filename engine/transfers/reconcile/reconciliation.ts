@@ -15,7 +15,7 @@ import type { TransferBlocks } from "./blocks.js";
 import type { ReconcileRun, Reconciler } from "./reconciler.js";
 import type { ReconcileReport } from "./report.js";
 
-export interface ReconciliationParts extends Pick<TransferParts, "book" | "clock" | "logger"> {
+interface ReconciliationParts extends Pick<TransferParts, "book" | "clock" | "logger"> {
   readonly reconciler: Pick<Reconciler, "run">;
   readonly instance: Pick<Instance, "restored" | "release">;
   readonly blocks: TransferBlocks;

@@ -80,7 +80,7 @@ function epochView(epoch: number, tag: Uint8Array): EpochView | null {
 }
 
 /** How far a service's store has counted (engine/storage/instance), and which one it was. */
-export interface CountBody {
+interface CountBody {
   /** 16 bytes. */
   readonly id: Uint8Array;
   readonly count: bigint;
