@@ -1,6 +1,6 @@
 /**
- * Whether the state store is a restored backup. The store counts at each start, with each transfer of money, and once a
- * minute while it is written to. The count is kept outside too: in a file, and with the co-signer where there is one
+ * Whether the state store is a restored backup. The store counts at each start, in each commit of the ledger of
+ * transfers, and once a minute while it is written to. The count is kept outside too: in a file, and with the co-signer where there is one
  * (docs/adr/0032).
  *
  * Invariants: the store counts first, the file and the co-signer after it, and nothing of a transfer is signed or sent
@@ -42,6 +42,7 @@ const NAMESPACE = "instance";
 const KEY = "count";
 /** What was opened shortly before a backup of the same run may be forgotten for no longer than this. */
 const BEAT_MS = 60_000;
+
 export class Instance {
   readonly #parts: InstanceParts;
   readonly #id: string;
