@@ -9,7 +9,7 @@ import type { RoutableVenue } from "../domain/venue.js";
 import type { AccountSession, CallOptions, Read } from "../ports.js";
 import type { Instance } from "../storage/instance/instance.js";
 import type { VenueMoney } from "../venue-money.js";
-import type { TransferBlocks } from "./reconcile/blocks.js";
+import type { AskBlocks } from "./ask-blocks.js";
 import type { TransferBook } from "./transfer-book.js";
 import type { TransferRow } from "./transfer-row.js";
 
@@ -22,7 +22,7 @@ export interface TransferParts {
   /** Whether the store was put back, and how far its count has got outside; null: of a store that nobody backs up. */
   readonly instance: Pick<Instance, "assertNotRestored" | "outside" | "witnessed"> | null;
   /** What a restored store must not do again. */
-  readonly blocks: Pick<TransferBlocks, "assertFree">;
+  readonly blocks: AskBlocks;
   /** With the wallet's key at the venue; null: it has none that trades. The caller closes it. */
   readonly openSession: (walletId: string, venue: RoutableVenue) => Promise<AccountSession | null>;
   readonly clock: Clock;

@@ -11,7 +11,7 @@ import { ServiceError } from "../../domain/errors.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import { allRows, decodeJson, encodeJson, type StateStore, type StateWrite } from "../../storage/state-store.js";
 import type { VenueMoney } from "../../venue-money.js";
-import type { DepositAsk, InternalAsk, WithdrawalAsk } from "../openings.js";
+import type { AskBlocks, LikeAsk } from "../ask-blocks.js";
 import type { InternalRow, TransferKind } from "../transfer-row.js";
 
 type BlockReason =
@@ -52,7 +52,7 @@ interface BlocksParts {
   readonly rails: ReadonlyMap<RoutableVenue, VenueMoney>;
 }
 
-export class TransferBlocks {
+export class TransferBlocks implements AskBlocks {
   readonly #parts: BlocksParts;
   readonly #kept = new Map<string, Kept>();
 
@@ -82,7 +82,7 @@ export class TransferBlocks {
   }
 
   /** Throws TRANSFER_FOUND for an ask like something that left while the store was another one. */
-  assertFree(kind: TransferKind, ask: DepositAsk | WithdrawalAsk | InternalAsk): void {
+  assertFree(kind: TransferKind, ask: LikeAsk): void {
     const nowMs = this.#parts.clock.wallMs();
     for (const block of this.#kept.values()) {
       if (nowMs >= block.untilMs || !this.#isLike(block, kind, ask)) continue;
@@ -95,7 +95,7 @@ export class TransferBlocks {
     }
   }
 
-  #isLike(block: TransferBlock, kind: TransferKind, ask: DepositAsk | WithdrawalAsk | InternalAsk): boolean {
+  #isLike(block: TransferBlock, kind: TransferKind, ask: LikeAsk): boolean {
     if (block.account !== ask.account || (block.kind !== null && block.kind !== kind)) return false;
     if (block.venue !== null && block.venue !== ask.venue) return false;
     if ("asset" in ask) {
