@@ -438,11 +438,10 @@ describe("a restored backup of the service's store", () => {
     const dry = await withdrawTwo(back, { ...outOfTwo, amount: "1000000000000000000", dryRun: true });
     expect(bodyOf(dry)["status"]).toBe("DRY_RUN");
     const credentials = credentialsOf(trader);
-    const sized = { symbol: "BTC", size: "0.01", preferredExchange: "venuetwo", credentials };
-    expect(coded(await back.post("/api/trade/position/open", { ...sized, direction: "LONG" }))).toEqual([
-      ...[503, "RESTORED_STORE"],
-    ]);
-    expect((await back.post("/api/trade/position/close", sized)).status).toBe(200);
+    const sized = { symbol: "BTC", direction: "LONG", size: "0.01", preferredExchange: "venuetwo", credentials };
+    expect(coded(await back.post("/api/trade/position/open", sized))).toEqual([503, "RESTORED_STORE"]);
+    const closed = await back.post("/api/trade/position/close", sized);
+    expect([closed.status, closed.status === 200 ? "" : closed.text]).toEqual([200, ""]);
 
     expect((await bench.serve.unwind(place, "reconcile", "--release")).stderr).toContain("RELEASE_REFUSED");
     const { code, stdout } = await bench.serve.unwind(place, "reconcile", "--json");
@@ -469,7 +468,7 @@ describe("a restored backup of the service's store", () => {
     expect(await onChain(wallet)).toEqual(["70", "62"]);
     expect([await freeAt(back, wallet, "venueone"), await freeAt(back, wallet, "venuetwo")]).toEqual(atVenues);
     expect(done(await move(back, { ...across, amount: "1.5" }))).toMatchObject({ status: "SUCCESS" });
-    expect((await back.post("/api/trade/position/open", { ...sized, direction: "LONG" })).status).toBe(200);
+    expect((await back.post("/api/trade/position/open", sized)).status).toBe(200);
 
     // Released above all that has counted: the next start is an ordinary one.
     await bench.stop(third, "SIGKILL");
