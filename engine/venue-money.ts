@@ -148,6 +148,25 @@ export interface InternalTransferRail {
   ): Promise<Read<{ readonly venueId: string } | null>>;
 }
 
+/** A line of the venue's own history of an account's money. */
+export interface VenueEntry {
+  readonly kind: "deposit" | "withdrawal" | "internal";
+  readonly venueId: string;
+  /** Null where the history does not say, and between accounts. */
+  readonly chainId: number | null;
+  readonly asset: string;
+  /** What may have been asked for, token units as decimal text: several where the history leaves the fee open. */
+  readonly amounts: readonly string[];
+  /** Between accounts; null elsewhere. */
+  readonly kindType: InternalTransferAsk["kindType"] | null;
+  /** The chain's transaction, lower case; null where the history names none. */
+  readonly hash: string | null;
+  /** On our clock, as near as the venue's is known. */
+  readonly atMs: number;
+  /** The money is where it was before. */
+  readonly hasFailed: boolean;
+}
+
 /** Balances of the wallet at the venue, in token units as decimal text, by the venue's account. */
 export interface VenueBalance {
   readonly accountType: "spot" | "perp";
@@ -160,6 +179,16 @@ export interface VenueMoney {
   readonly withdrawals: WithdrawalRail;
   /** Null where the venue has one account alone. */
   readonly internal: InternalTransferRail | null;
+  /**
+   * All of the account's entries since then, of whatever origin; whole, or a failure. A venue that needs a key for it
+   * (`withdrawals.needsKey`) fails without one.
+   */
+  history(
+    account: string,
+    sinceMs: number,
+    session: AccountSession | null,
+    options: CallOptions,
+  ): Promise<Read<readonly VenueEntry[]>>;
   balances(
     account: string,
     session: AccountSession | null,

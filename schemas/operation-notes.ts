@@ -31,7 +31,7 @@ const SIZES: Refusals = {
 const GUARDS: Refusals = {
   400: "The order is above the operator's bound (ORDER_LIMIT).",
   403: "The day's bound is reached (DAILY_LIMIT).",
-  503: "The operator stopped openings (TRADING_HALTED).",
+  503: "The operator stopped openings (TRADING_HALTED), or the store is a restored backup that was not released (RESTORED_STORE).",
 };
 const ROUTED = merged(CHANGES, SIZES, {
   400: "No venue can take it (NO_ELIGIBLE_VENUE), it would slip too far (SLIPPAGE_CAP), or a stop lacks what it needs (TRIGGER_REQUIRED, NOT_SUPPORTED).",

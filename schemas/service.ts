@@ -90,6 +90,15 @@ const storeSchema = reply({
   freeBytes: nullable(count, { description: "Null: the volume could not be asked." }),
   reserveBytes: Type.Integer({ minimum: 0, description: "Can still be written where the volume is full, at least." }),
   pendingBatches: count,
+  restored: nullable(
+    reply(
+      {
+        reason: words(["FILE_AHEAD", "COSIGNER_AHEAD", "OTHER_INSTANCE", "FILE_MISSING", "FILE_UNREADABLE"]),
+        since: timeMs,
+      },
+      { description: "The store is a restored backup: nothing is opened and no money moves until it is released." },
+    ),
+  ),
 });
 export type StoreStatusRow = Static<typeof storeSchema>;
 

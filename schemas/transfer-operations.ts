@@ -31,7 +31,7 @@ const MONEY_ERRORS = {
   ...PENDING,
   403: "The policy of the co-signer, or of an outside signer, refuses this (POLICY_REFUSED), or does not allow this destination (DESTINATION_NOT_ALLOWED).",
   404: "The owner has no such wallet (WALLET_NOT_FOUND), or this service has no wallets (NOT_FOUND).",
-  409: "Another transfer must end first (TRANSFER_IN_PROGRESS; `details.transferId`), the name is of another transfer (TRANSFER_NAME_USED), or a request with this Idempotency-Key is still running (IDEMPOTENCY_IN_PROGRESS).",
+  409: "Another transfer must end first (TRANSFER_IN_PROGRESS; `details.transferId`), the name is of another transfer (TRANSFER_NAME_USED), something like it left before the store was restored (TRANSFER_FOUND; `details.until`), or a request with this Idempotency-Key is still running (IDEMPOTENCY_IN_PROGRESS).",
   423: "A cryptographic check failed once, and an operator must act (WALLET_FROZEN).",
 } as const;
 

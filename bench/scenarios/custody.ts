@@ -26,7 +26,7 @@ export const custody: Scenario = {
     const [wallets, signatures] = context.smoke ? [2, 5] : [12, 200];
     const parts = await makeThrowawayCustody();
     const opened = await openCustody({
-      ...{ config: parts.config, store: parts.store, ring: parts.ring, owners: new Owners() },
+      ...{ config: parts.config, store: parts.store, ring: parts.ring, owners: new Owners(), instance: null },
       ...{ audit: { append: async () => {}, auditWrites: () => [] }, clock: createSystemClock(), random: systemRandom },
       ...{ logger: createLogger("silent"), logLevel: "silent" },
     });

@@ -91,6 +91,10 @@ const ERROR_TABLE = {
   /** Names of keys that wait for their end, or for the venue to drop them. */
   API_KEY_LIMIT: { status: 409, text: "All {limit} API keys that a wallet may have at {exchange} are in use" },
   /** `transferId` in the context is the one in flight. */
+  TRANSFER_FOUND: {
+    status: 409,
+    text: "Something like this may have left before the store was restored; nothing was signed",
+  },
   TRANSFER_IN_PROGRESS: { status: 409, text: "Another transfer of this wallet must end first; nothing was signed" },
   /** A name of the caller's that its account has used for another one. */
   TRANSFER_NAME_USED: { status: 409, text: "This name was used for another transfer" },
@@ -148,7 +152,7 @@ const ERROR_TABLE = {
     text: "{exchange} has not said yet whether the API key is approved; ask again",
   },
   SIGNER_UNAVAILABLE: { status: 503, text: "The signer is unavailable; nothing was signed" },
-  RESTORED_STORE: { status: 503, text: "A store of a signing party was restored; an operator must act first" },
+  RESTORED_STORE: { status: 503, text: "A store was restored from a backup; an operator must act first" },
   SEAL_KEY_UNKNOWN: { status: 503, text: "A stored secret is sealed under a key that is not loaded" },
   /** At the start, or at a rotation: a key of an operator's that seals nothing here. */
   SEAL_KEY_REFUSED: { status: 503, text: "The sealing key is refused: {problem}" },

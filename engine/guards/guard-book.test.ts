@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { silentLogger } from "../domain/logger.js";
 import { VirtualClock } from "../domain/virtual-clock.js";
+import type { Restored } from "../storage/instance/instance-mark.js";
 import { createMemoryStore, type MemoryStore } from "../storage/test/memory-store.js";
 import { GuardBook, NO_LIMITS, notionalMicro, type GuardLimits, type GuardPolicy } from "./guard-book.js";
 import type { GuardedOrder, GuardReservation } from "./guards.js";
@@ -54,6 +55,24 @@ async function reserve(guards: GuardBook, store: MemoryStore, id: string): Promi
 }
 
 describe("the guards", () => {
+  it("open nothing from a store that was put back, and let every exit pass", async () => {
+    let restored: Restored | null = { reason: "FILE_AHEAD", sinceMs: 7, storeAtMs: 1 };
+    const policy = { global: NO_LIMITS, byOwner: new Map<string, GuardLimits>(), each: NO_LIMITS };
+    const store = createMemoryStore();
+    const guards = new GuardBook({ store, clock, logger: silentLogger, policy, restored: () => restored });
+    await guards.start();
+    expect(guards.check(order())).toEqual({
+      ...{ ok: false, code: "RESTORED_STORE", details: { reason: "FILE_AHEAD", since: 7 } },
+    });
+    expect(codeOf(guards, { opens: false })).toBe("ok");
+    restored = null;
+    const verdict = guards.check(order());
+    expect(verdict.ok && verdict.reservation.mayStillSend()).toBe(true);
+    // Between the check and the send, by the co-signer's word.
+    restored = { reason: "COSIGNER_AHEAD", sinceMs: 8, storeAtMs: 1 };
+    expect(verdict.ok && verdict.reservation.mayStillSend()).toBe(false);
+  });
+
   it("hold an order to the key's limit and the global one", async () => {
     const byOwner = new Map([["pk_one", { ...NO_LIMITS, maxOrderNotional: "100" }]]);
     const guards = await book({ byOwner, global: { ...NO_LIMITS, maxOrderNotional: "150.5" } });

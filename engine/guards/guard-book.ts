@@ -12,6 +12,7 @@ import { divideBig, parseScaledBig, pow10Big } from "../domain/decimal.js";
 import { ServiceError } from "../domain/errors.js";
 import type { Logger } from "../domain/logger.js";
 import { isRoutableVenue, type RoutableVenue } from "../domain/venue.js";
+import type { Restored } from "../storage/instance/instance-mark.js";
 import type { StateStore, StateWrite } from "../storage/state-store.js";
 import { DailyUsage, DAY_MS, MICRO_PLACES, microText, subjectOf } from "./daily-usage.js";
 import {
@@ -66,11 +67,14 @@ interface GuardBookOptions {
   readonly logger: Logger;
   readonly policy: GuardPolicy;
   readonly maxSubjects?: number;
+  /** Of a store that was put back nothing is opened; absent: it never is. */
+  readonly restored?: () => Restored | null;
 }
 
 export class GuardBook implements Guards {
   readonly #store: StateStore;
   readonly #clock: Clock;
+  readonly #restored: () => Restored | null;
   readonly #halts: TradingHalts;
   readonly #usage: DailyUsage;
   readonly #global: ParsedLimits;
@@ -78,7 +82,8 @@ export class GuardBook implements Guards {
   readonly #byOwner = new Map<string, ParsedLimits>();
   #started = false;
 
-  constructor({ store, clock, logger, policy, maxSubjects = MAX_SUBJECTS }: GuardBookOptions) {
+  constructor({ store, clock, logger, policy, maxSubjects = MAX_SUBJECTS, restored = () => null }: GuardBookOptions) {
+    this.#restored = restored;
     this.#store = store;
     this.#clock = clock;
     this.#halts = new TradingHalts(store, clock, logger);
@@ -116,6 +121,8 @@ export class GuardBook implements Guards {
     // What the store can still hold is kept for exits. Where it takes nothing, its own refusal reports that.
     const { space, freeBytes } = this.#store.status();
     if (space === "LOW" || space === "FULL") return refused("STORE_UNAVAILABLE", { reason: "DISK_LOW", freeBytes });
+    const restored = this.#restored();
+    if (restored !== null) return refused("RESTORED_STORE", { reason: restored.reason, since: restored.sinceMs });
     const { venue, symbol } = order;
     const halt = this.#halts.of(venue);
     if (halt !== null) return refused("TRADING_HALTED", { exchange: venue, reason: halt.reason });
@@ -124,7 +131,7 @@ export class GuardBook implements Guards {
       if (limits.venues !== null && !limits.venues.has(venue)) return refused("VENUE_NOT_ALLOWED", { exchange: venue });
       if (limits.symbols !== null && !limits.symbols.has(symbol)) return refused("SYMBOL_NOT_ALLOWED", { symbol });
     }
-    const mayStillSend = (): boolean => this.#halts.of(venue) === null;
+    const mayStillSend = (): boolean => this.#halts.of(venue) === null && this.#restored() === null;
     const passed: GuardVerdict = { ok: true, reservation: { ...NOTHING_RESERVED, mayStillSend } };
     if ([own, this.#global].every((limits) => limits.maxDailyMicro === null && limits.maxOrderMicro === null))
       return passed;

@@ -135,6 +135,11 @@ export function transferAbsent(row: InternalRow, lookedAtMs: number, nowMs: numb
   return row.state === "unknown" ? row : { ...row, state: "unknown", updatedAtMs: nowMs };
 }
 
+/** Of a store that was put back: nobody sends it any more, and what was sent before has arrived or never does. */
+export function absentPutBack(row: InternalRow, lookedAtMs: number, nowMs: number): InternalRow {
+  return lookedAtMs >= row.updatedAtMs + RESEND_MS ? failedAct(row, "NEVER_ARRIVED", "", nowMs) : row;
+}
+
 /** After a look that showed nothing. */
 export function mayNameAgain(row: InternalRow, lookedAtMs: number): boolean {
   if (isEnded(row) || row.isRefusedAgain || row.sentAtMs === null || row.lastSentAtMs === null) return false;

@@ -5,7 +5,7 @@ import type { CallOptions } from "../ports.js";
 import { isSent, planOf, type Preparation } from "./deposit-steps.js";
 import { approveData } from "./erc20.js";
 import { laneOf, readValue, type TransferParts } from "./transfer-parts.js";
-import type { DepositRow, StepName } from "./transfer-row.js";
+import { type DepositRow, isPutBack, type StepName } from "./transfer-row.js";
 
 /** More than the estimate: state changes between the estimate and the block. */
 const GAS_NUMERATOR = 5n;
@@ -77,7 +77,7 @@ async function freeNonce(
 function lowestNonce({ book }: Pick<TransferParts, "book">, row: DepositRow): number {
   let lowest = book.nonceAfter(row.chainId, row.account);
   for (const other of book.open())
-    if (other.kind === "deposit" && laneOf(other) === laneOf(row))
+    if (other.kind === "deposit" && laneOf(other) === laneOf(row) && !isPutBack(other))
       for (const step of other.steps) if (isSent(step)) lowest = Math.max(lowest, step.nonce + 1);
   return lowest;
 }

@@ -34,13 +34,21 @@ import {
   isSignerAway,
   isUnsettledSigning,
   laneOf,
+  mayLeave,
   type Mode,
   signatureOf,
   type TransferParts,
   readValue,
   withSession,
 } from "./transfer-parts.js";
-import { type DepositRow, depositStep, isEnded, type StoredStep, type StoredVersion } from "./transfer-row.js";
+import {
+  type DepositRow,
+  depositStep,
+  isEnded,
+  isPutBack,
+  type StoredStep,
+  type StoredVersion,
+} from "./transfer-row.js";
 
 /** Not mined for so long, its price is raised; twice as long for each raise after. */
 const BUMP_MS = 60_000;
@@ -68,6 +76,7 @@ export class Deposits {
     if (chain === undefined) return start;
     let row = start;
     for (const index of row.steps.keys()) row = await this.#followStep(row, index, chain, options);
+    if (isPutBack(row)) return row;
     row = await this.#save(row, (one) => concluded(one, this.#now()));
     if (isEnded(row) || row.reason === "NOT_SHOWN") return this.#credit(row, options);
     const isLaneFree = row.steps.length > 0 || this.blocker(row) === null;
@@ -80,7 +89,7 @@ export class Deposits {
   blocker(row: DepositRow): DepositRow | null {
     for (const other of this.#parts.book.open())
       if (other.kind === "deposit" && other.transferId !== row.transferId && laneOf(other) === laneOf(row))
-        if (holdsLane(other)) return other;
+        if (holdsLane(other) && !isPutBack(other)) return other;
     return null;
   }
 
@@ -93,7 +102,7 @@ export class Deposits {
     let next = row;
     if (read !== null && this.#isBelieved(row, index, read.value)) next = await this.#seen(row, index, read.value);
     const after = next.steps[index];
-    if (after === undefined || after.mined !== null || isDecided(after)) return next;
+    if (after === undefined || after.mined !== null || isDecided(after) || isPutBack(next)) return next;
     const isKnown = read?.value.kind === "open" && read.value.isKnown;
     next = await this.#handOut(next, index, { chain, options, isKnown });
     return read?.value.kind === "open" ? this.#bump(next, index, chain, options) : next;
@@ -118,7 +127,9 @@ export class Deposits {
       if (route === undefined || route === null) return row;
       taken = route.taken(standing.logs, row.account);
     }
-    const next = looked(row, index, { standing, taken }, this.#now());
+    // Its nonce may be that of a dearer version, which the store that was put back does not have.
+    if (isPutBack(row) && standing.kind === "replaced") return row;
+    const next = stillPutBack(row, looked(row, index, { standing, taken }, this.#now()));
     const after = next.steps[index];
     const isOver = after !== undefined && isDecided(after);
     return this.#save(row, () => next, isOver ? { chainId: row.chainId, nonce: after.nonce } : null);
@@ -231,6 +242,7 @@ export class Deposits {
   ) {
     const raw = version.signature === null ? null : rawOf(row.chainId, step, version, version.signature);
     if (raw === null) throw new ServiceError("INTERNAL", { problem: "transfers: NOT_SIGNED" });
+    await mayLeave(this.#parts, !version.isTaken);
     return answerOf(this.#parts, () => chain.broadcast(raw.bytes, options), UNANSWERED);
   }
 
@@ -277,4 +289,10 @@ function isStuck({ steps }: DepositRow, index: number, nowMs: number): boolean {
 
 function isAbove({ maxFeePerGas, maxPriorityFeePerGas }: StoredVersion, most: GasPrice): boolean {
   return BigInt(maxFeePerGas) > most.maxFeePerGas || BigInt(maxPriorityFeePerGas) > most.maxPriorityFeePerGas;
+}
+
+/** Until the deposit itself is mined: what comes behind a step that is seen may have been sent already. */
+function stillPutBack(before: DepositRow, next: DepositRow): DepositRow {
+  if (!isPutBack(before) || isPutBack(next) || depositStep(next)?.mined?.succeeded === true) return next;
+  return { ...next, state: before.state, reason: before.reason };
 }

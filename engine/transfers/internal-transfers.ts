@@ -5,6 +5,7 @@
 import type { AccountSession, CallOptions } from "../ports.js";
 import type { InternalTransferAsk, InternalTransferRail, MoneyOutcome } from "../venue-money.js";
 import {
+  absentPutBack,
   failedAct,
   mayNameAgain,
   sendBegun,
@@ -13,8 +14,16 @@ import {
   transferFound,
   transferSent,
 } from "./act-steps.js";
-import { answerOf, callOptions, type Mode, type TransferParts, readValue, withSession } from "./transfer-parts.js";
-import { type InternalRow, isEnded } from "./transfer-row.js";
+import {
+  answerOf,
+  callOptions,
+  mayLeave,
+  type Mode,
+  type TransferParts,
+  readValue,
+  withSession,
+} from "./transfer-parts.js";
+import { type InternalRow, isEnded, isPutBack } from "./transfer-row.js";
 
 const UNANSWERED: MoneyOutcome = { kind: "unknown" };
 
@@ -32,10 +41,10 @@ export class InternalTransfers {
     const options = callOptions(mode);
     const after = await withSession(this.#parts, row, async (session) => {
       if (session !== null)
-        return row.sentAtMs === null
+        return row.sentAtMs === null && !isPutBack(row)
           ? this.#begin(row, rail, session, options)
           : this.#settle(row, rail, session, options);
-      if (row.sentAtMs !== null || mode === "kept") return row;
+      if (row.sentAtMs !== null || isPutBack(row) || mode === "kept") return row;
       return this.#save(row, (one) => failedAct(one, "VENUE_UNREACHED", "NO_KEY", this.#now()));
     });
     return after ?? row;
@@ -63,6 +72,7 @@ export class InternalTransfers {
     if (read === null) return row;
     const found = read.value;
     if (found !== null) return this.#save(row, (one) => transferFound(one, found.venueId, this.#now()));
+    if (isPutBack(row)) return this.#save(row, (one) => absentPutBack(one, lookedAtMs, this.#now()));
     const next = await this.#save(row, (one) => transferAbsent(one, lookedAtMs, this.#now()));
     if (!mayNameAgain(next, lookedAtMs)) return next;
     const begun = await this.#save(next, (one) => sentAgain(one, this.#now()));
@@ -75,6 +85,7 @@ export class InternalTransfers {
     session: AccountSession,
     { options, isFirst }: { readonly options: CallOptions; readonly isFirst: boolean },
   ): Promise<InternalRow> {
+    await mayLeave(this.#parts, false);
     const outcome = await answerOf(this.#parts, () => rail.send(askOf(row), session, options), UNANSWERED);
     return this.#save(row, (one) => transferSent(one, outcome, isFirst, this.#now()));
   }

@@ -17,6 +17,7 @@ import {
   type DepositRow,
   depositStep,
   isEnded,
+  isPutBack,
   type InternalRow,
   type StepName,
   type WithdrawalRow,
@@ -228,7 +229,12 @@ export class Openings {
     let sum = 0n;
     for (const row of this.#parts.book.open())
       if (row.kind === "deposit" && laneOf(row) === laneOf({ ...ask, kind: "deposit" }))
-        if (row.token.address === token.address && !isEnded(row) && depositStep(row)?.mined?.succeeded !== true)
+        if (
+          row.token.address === token.address &&
+          !isEnded(row) &&
+          !isPutBack(row) &&
+          depositStep(row)?.mined?.succeeded !== true
+        )
           sum += BigInt(row.amount);
     return sum;
   }

@@ -1,4 +1,5 @@
 /** One round of any row in the turn of its lane: for requests and for the keeper alike. */
+import { ServiceError } from "../domain/errors.js";
 import { Turns } from "../domain/turns.js";
 import { Deposits } from "./deposits.js";
 import { InternalTransfers } from "./internal-transfers.js";
@@ -24,11 +25,15 @@ export class Rounds {
     return this.turns.isFree(laneOf(row));
   }
 
-  /** Waits for the lane, as long as it takes. Rejects as the rounds do; nothing happens for a row that is over. */
+  /**
+   * Waits for the lane, as long as it takes, and for the count of the store to be outside of it. Rejects with RESTORED_STORE
+   * and STORE_UNAVAILABLE, and as the rounds do; nothing happens for a row that is over.
+   */
   run(row: TransferRow, mode: Mode): Promise<void> {
     return this.inTurn(row, async () => {
       const current = this.#parts.book.current(row.transferId);
       if (current === undefined) return;
+      await this.#mayAct(current);
       if (current.kind === "deposit") await this.deposits.round(current, mode);
       else if (current.kind === "withdrawal") await this.#withdrawals.round(current, mode);
       else await this.#internals.round(current, mode);
@@ -38,5 +43,18 @@ export class Rounds {
   /** The row's lane took its request in when the row was made: to refuse it now would leave the row to itself. */
   inTurn(row: TransferRow, act: () => Promise<void>): Promise<void> {
     return this.turns.run(laneOf(row), act, true);
+  }
+
+  async #mayAct({ transferId }: TransferRow): Promise<void> {
+    const { instance } = this.#parts;
+    if (instance === null) return;
+    try {
+      instance.assertNotRestored();
+      await instance.outside();
+    } catch (error) {
+      // The row may go on once it may.
+      if (!(error instanceof ServiceError)) throw error;
+      throw new ServiceError(error.code, { ...error.context, transferId, isUnsettled: true }, { cause: error });
+    }
   }
 }

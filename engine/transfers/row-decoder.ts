@@ -6,7 +6,7 @@ import { ServiceError } from "../domain/errors.js";
 import { ROUTABLE_VENUES } from "../domain/venue.js";
 import { decodeJson, encodeJson } from "../storage/state-store.js";
 import { rawOf } from "./raw-transaction.js";
-import { isEnded, type DepositRow, type StoredStep, type TransferRow } from "./transfer-row.js";
+import { isEnded, isPutBack, type DepositRow, type StoredStep, type TransferRow } from "./transfer-row.js";
 
 /** Returns the path of what is wrong, "" for the value itself; null: it is right. */
 type Check = (value: unknown) => string | null;
@@ -73,6 +73,7 @@ const REASONS = [
     "NEVER_ARRIVED",
   ],
   "NOT_LISTED",
+  "RESTORED",
 ];
 
 const BASE = {
@@ -210,13 +211,21 @@ function problemOf(key: string, value: unknown): string | null {
   if (row.kind === "withdrawal") {
     const isSigned = row.act.signature !== null;
     if (isSigned !== (row.sentAtMs !== null) || isSigned !== (row.lastSentAtMs !== null)) return ".act.signature";
-    if (!isSigned && row.state !== "created" && row.state !== "failed") return ".state";
+    if (!isSigned && !isUnsignedState(row)) return ".state";
     if (row.payout === "left" && row.state !== "broadcast") return ".payout";
     if (row.state === "confirmed" && row.payout !== "completed") return ".payout";
     return row.state === "created" && isSigned ? ".state" : null;
   }
   if ((row.sentAtMs === null) !== (row.lastSentAtMs === null)) return ".lastSentAtMs";
-  return row.sentAtMs === null && !isEnded(row) && row.state !== "created" ? ".state" : null;
+  return row.sentAtMs === null && !isEnded(row) && !isUnsignedState(row) ? ".state" : null;
+}
+
+/** A store that was put back may not have the signature of what its venue shows. */
+function isUnsignedState(row: TransferRow): boolean {
+  const { state } = row;
+  return (
+    state === "created" || state === "failed" || isPutBack(row) || (row.kind !== "deposit" && row.venueId !== null)
+  );
 }
 
 function problemOfDeposit(row: DepositRow): string | null {
@@ -226,7 +235,7 @@ function problemOfDeposit(row: DepositRow): string | null {
     if (problem !== null) return `.steps[${index}]${problem}`;
   }
   const isSigned = row.steps.some((one) => one.versions.some((two) => two.signature !== null));
-  if (isSigned ? row.state === "created" : row.state !== "created" && row.state !== "failed") return ".state";
+  if (isSigned ? row.state === "created" : !isUnsignedState(row)) return ".state";
   if (row.isCreditAwaited && row.state !== "confirmed") return ".isCreditAwaited";
   if (row.state !== "confirmed") return null;
   const last = row.steps.at(-1);

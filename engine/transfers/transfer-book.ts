@@ -8,6 +8,7 @@
  * Bounds: as many rows are open as requests and their lanes let begin.
  */
 import { ServiceError } from "../domain/errors.js";
+import type { Instance } from "../storage/instance/instance.js";
 import {
   allRows,
   decodeJson,
@@ -72,10 +73,17 @@ export class TransferBook {
   readonly #nonces = new Map<string, number>();
   readonly #listeners = new Set<HearTransfer>();
   readonly #ended = new Map<string, number>();
+  readonly #instance: Pick<Instance, "counted"> | null;
 
-  constructor(store: StateStore, record: TransferRecord = NO_TRANSFER_RECORD) {
+  /** `instance`: counts each change of a row in its commit; null: of a store that nobody backs up. */
+  constructor(
+    store: StateStore,
+    record: TransferRecord = NO_TRANSFER_RECORD,
+    instance: Pick<Instance, "counted"> | null = null,
+  ) {
     this.#store = store;
     this.#record = record;
+    this.#instance = instance;
   }
 
   /** Rejects with STORE_UNAVAILABLE, or LEDGER_BROKEN for a row that cannot be read. */
@@ -157,6 +165,7 @@ export class TransferBook {
     const absent = (namespace: string, key: string) => ({ namespace, key, expected: null });
     const mark = (namespace: string, key: string) => ({ namespace, key, value: MARK });
     const recorded = this.#record.changed(row, FIRST_CHANGE);
+    const counted = this.#instance?.counted() ?? null;
     try {
       const isMade = await this.#store.commit({
         conditions: [
@@ -170,9 +179,11 @@ export class TransferBook {
           ...(named === null ? [] : [{ namespace: NAME_NAMESPACE, key: named, value: encodeJson(transferId) }]),
           ...alongside,
           ...recorded.writes,
+          ...(counted === null ? [] : [counted.write]),
         ],
       });
       if (isMade) {
+        counted?.done();
         recorded.committed();
         this.#hold({ row, value, change: FIRST_CHANGE }, null);
       }
@@ -202,18 +213,21 @@ export class TransferBook {
     const nonceRow = usedNonce === null ? null : nonceKey(usedNonce.chainId, row.account);
     const after =
       usedNonce === null ? 0 : Math.max(usedNonce.nonce + 1, this.nonceAfter(usedNonce.chainId, row.account));
+    const counted = this.#instance?.counted() ?? null;
     const conditions = [{ namespace: TRANSFER_NAMESPACE, key: transferId, expected: held.value }];
     const writes: StateWrite[] = [
       { namespace: TRANSFER_NAMESPACE, key: transferId, value },
       { namespace: OPEN_NAMESPACE, key: transferId, value: isOpen(next) ? encodeJson(number) : null },
       ...(nonceRow === null ? [] : [{ namespace: NONCE_NAMESPACE, key: nonceRow, value: encodeJson(after) }]),
       ...recorded.writes,
+      ...(counted === null ? [] : [counted.write]),
     ];
     const isDone = await this.#store.commit({ conditions, writes }).catch((error: unknown) => {
       throw withId(error, transferId);
     });
     // Nobody else writes rows: another process works on this store.
     if (!isDone) throw new ServiceError("STORE_UNAVAILABLE", { reason: "CONTENDED", transferId });
+    counted?.done();
     recorded.committed();
     if (nonceRow !== null) this.#nonces.set(nonceRow, after);
     if (isCounted(next) && !isCounted(row)) {
@@ -227,6 +241,14 @@ export class TransferBook {
   /** The lowest nonce of the account that may still be free. */
   nonceAfter(chainId: number, account: string): number {
     return this.#nonces.get(nonceKey(chainId, account)) ?? 0;
+  }
+
+  /** All below are used for good. Durable when it resolves. */
+  async raiseNonce(chainId: number, account: string, nonce: number): Promise<void> {
+    if (nonce <= this.nonceAfter(chainId, account)) return;
+    const key = nonceKey(chainId, account);
+    await this.#store.put(NONCE_NAMESPACE, key, encodeJson(nonce));
+    this.#nonces.set(key, nonce);
   }
 
   /** Called after each change is durable; must not throw. Call the result to end it. */

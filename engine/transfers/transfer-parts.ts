@@ -7,7 +7,9 @@ import { ServiceError } from "../domain/errors.js";
 import type { Logger } from "../domain/logger.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import type { AccountSession, CallOptions, Read } from "../ports.js";
+import type { Instance } from "../storage/instance/instance.js";
 import type { VenueMoney } from "../venue-money.js";
+import type { AskBlocks } from "./ask-blocks.js";
 import type { TransferBook } from "./transfer-book.js";
 import type { TransferRow } from "./transfer-row.js";
 
@@ -17,6 +19,10 @@ export interface TransferParts {
   /** By chain id. */
   readonly chains: ReadonlyMap<number, Chain>;
   readonly rails: ReadonlyMap<RoutableVenue, VenueMoney>;
+  /** Whether the store was put back, and how far its count has got outside; null: of a store that nobody backs up. */
+  readonly instance: Pick<Instance, "assertNotRestored" | "outside" | "witnessed"> | null;
+  /** What a restored store must not do again. */
+  readonly blocks: AskBlocks;
   /** With the wallet's key at the venue; null: it has none that trades. The caller closes it. */
   readonly openSession: (walletId: string, venue: RoutableVenue) => Promise<AccountSession | null>;
   readonly clock: Clock;
@@ -70,6 +76,16 @@ export async function signatureOf(
   return answer.value;
 }
 
+/**
+ * Before what is signed leaves: a copy of the store from before it was is then seen as one. `isFirst`: also by the
+ * co-signer, which has just signed it. Rejects with STORE_UNAVAILABLE, SIGNER_UNAVAILABLE and RESTORED_STORE.
+ */
+export async function mayLeave({ instance }: Pick<TransferParts, "instance">, isFirst: boolean): Promise<void> {
+  if (instance === null) return;
+  await instance.outside();
+  if (isFirst) await instance.witnessed();
+}
+
 /** The same request, asked for again, may be signed: people decide, or the signer did not say. */
 export function isUnsettledSigning(error: unknown): boolean {
   return error instanceof ServiceError && (error.status === 202 || error.context["isUnsettled"] === true);
@@ -82,7 +98,7 @@ export function isSignerAway(error: unknown): boolean {
 
 /** `use` gets null where the wallet has no key. Null: that is not known now. */
 export async function withSession<T>(
-  parts: TransferParts,
+  parts: Bound & Pick<TransferParts, "openSession">,
   { walletId, venue }: Pick<TransferRow, "walletId" | "venue">,
   use: (session: AccountSession | null) => Promise<T>,
 ): Promise<T | null> {

@@ -39,7 +39,9 @@ export type TransferReason =
   /** Its time is over, and the venue's history does not show it. */
   | "NEVER_ARRIVED"
   /** The venue said that it had it, and its history does not show it. */
-  | "NOT_LISTED";
+  | "NOT_LISTED"
+  /** The store was put back while it was open: it is looked at, and nothing of it is signed or sent any more. */
+  | "RESTORED";
 
 export interface StoredToken {
   readonly symbol: string;
@@ -188,6 +190,11 @@ export type TransferKind = TransferRow["kind"];
 
 export function isEnded({ state }: Pick<TransferRow, "state">): boolean {
   return state === "confirmed" || state === "failed";
+}
+
+/** Of a store that was put back. */
+export function isPutBack({ reason }: Pick<TransferRow, "reason">): boolean {
+  return reason === "RESTORED";
 }
 
 /** There is still something to do or to look at. */

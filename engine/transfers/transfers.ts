@@ -26,6 +26,7 @@ import {
   depositStep,
   type InternalRow,
   isEnded,
+  type TransferKind,
   type TransferRow,
   type WithdrawalRow,
 } from "./transfer-row.js";
@@ -123,10 +124,12 @@ export class Transfers {
     lane: string,
     open: () => Promise<Row>,
   ): Promise<Row> {
-    const { book } = this.#parts;
+    const { book, blocks, instance } = this.#parts;
     return this.#rounds.turns.run(lane, async () => {
+      instance?.assertNotRestored();
       const before = await this.#before(ask);
       if (before !== null) return before as Row;
+      blocks.assertFree(kindOf(ask), ask);
       const row = await open();
       if (await book.create(row, ask.alongside())) return row;
       throw new ServiceError("TRANSFER_NAME_USED", { transferId: row.transferId });
@@ -187,6 +190,11 @@ export class Transfers {
   async #now<Row extends TransferRow>(row: Row): Promise<Row> {
     return ((await this.#parts.book.find(row.transferId)) ?? row) as Row;
   }
+}
+
+function kindOf(ask: DepositAsk | WithdrawalAsk | InternalAsk): TransferKind {
+  if ("asset" in ask) return "internal";
+  return "receiver" in ask ? "withdrawal" : "deposit";
 }
 
 function unbegun<Row extends TransferRow>(row: Row, reason: Unbegun, nowMs: number): Row {

@@ -23,6 +23,7 @@ import {
   callOptions,
   isSignerAway,
   isUnsettledSigning,
+  mayLeave,
   type Mode,
   signatureOf,
   type TransferParts,
@@ -30,7 +31,7 @@ import {
   withSession,
 } from "./transfer-parts.js";
 import type { TransferPage } from "./transfer-book.js";
-import { isEnded, isOpen, type WithdrawalRow } from "./transfer-row.js";
+import { isEnded, isOpen, isPutBack, type WithdrawalRow } from "./transfer-row.js";
 
 const UNANSWERED: MoneyOutcome = { kind: "unknown" };
 const NO_KEY: MoneyOutcome = { kind: "notSent", problem: "NO_KEY", retryAfterMs: null };
@@ -57,7 +58,7 @@ export class Withdrawals {
     const rail = this.#parts.rails.get(row.venue)?.withdrawals;
     if (rail === undefined || isEnded(row)) return row;
     const options = callOptions(mode);
-    if (row.act.signature === null) return this.#begin(row, rail, { mode, options });
+    if (row.act.signature === null && row.state === "created") return this.#begin(row, rail, { mode, options });
     const after = await withSession(this.#parts, row, async (session) => {
       const lookedAtMs = this.#now();
       const watchedMs = this.#watchedMs(row);
@@ -66,7 +67,8 @@ export class Withdrawals {
       const isByNumber = rail.isMatchedById || row.venueId !== null;
       const look = { standing: read.value, lookedAtMs, lagMs: rail.historyLagMs, watchedMs, isByNumber };
       const next = await this.#save(row, (one) => withdrawalLooked(one, look, this.#now()));
-      if (!rail.actsOnce || !maySendAgain(next, look) || (rail.needsKey && session === null)) return next;
+      if (isPutBack(next) || !rail.actsOnce || !maySendAgain(next, look) || (rail.needsKey && session === null))
+        return next;
       const begun = await this.#save(next, (one) => sentAgain(one, this.#now()));
       return this.#send(begun, { rail, session, options, isFirst: false });
     });
@@ -118,6 +120,7 @@ export class Withdrawals {
     const { signature } = row.act;
     this.#watched.set(row.transferId, this.#parts.clock.monoNs());
     if (signature === null) throw new ServiceError("INTERNAL", { problem: "transfers: NOT_SIGNED" });
+    await mayLeave(this.#parts, isFirst);
     const outcome =
       rail.needsKey && session === null
         ? NO_KEY

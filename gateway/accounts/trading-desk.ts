@@ -8,6 +8,7 @@ import type { SwitchDesk } from "../../engine/orders/single/switch-desk.js";
 import type { OperatorAccess } from "../http/operator-access.js";
 import type { OwnedWallets } from "./account-access.js";
 import { AccountReads, type ReadLimits } from "./account-reads.js";
+import type { Instance } from "../../engine/storage/instance/instance.js";
 
 /** While it is on, orders that open exposure are refused; exits and cancels continue. */
 export type KillSwitch = Pick<GuardBook, "halt" | "resume" | "status">;
@@ -31,6 +32,8 @@ export interface TradingDesk {
   readonly killSwitch: KillSwitch;
   readonly operator: OperatorAccess;
   readonly recordAct: RecordAct;
+  /** Throws RESTORED_STORE where the store was put back: settings that may raise what is at risk count as opening. */
+  assertOpens(): void;
 }
 
 export interface TradingDeskParts {
@@ -42,10 +45,20 @@ export interface TradingDeskParts {
   readonly operator: OperatorAccess;
   readonly recordAct: RecordAct;
   readonly readLimits?: ReadLimits;
+  /** Absent: there is nothing that could be put back. */
+  readonly instance?: Pick<Instance, "assertNotRestored">;
 }
 
 export function createTradingDesk(parts: TradingDeskParts): TradingDesk {
-  const { clock, wallets: source, owners, orders, killSwitch, operator, recordAct, readLimits } = parts;
+  const { clock, wallets: source, owners, orders, killSwitch, operator, recordAct, readLimits, instance } = parts;
   const reads = new AccountReads(clock, readLimits);
-  return { wallets: { source, owners }, orders, reads, killSwitch, operator, recordAct };
+  return {
+    wallets: { source, owners },
+    orders,
+    reads,
+    killSwitch,
+    operator,
+    recordAct,
+    assertOpens: () => instance?.assertNotRestored(),
+  };
 }

@@ -13,6 +13,7 @@ import {
   readNextKeyFile,
   readNothing,
   readInventoryWish,
+  readForce,
   readPage,
   readRefresh,
   readRestore,
@@ -20,6 +21,7 @@ import {
   readRotation,
   readWalletId,
 } from "./parameters.js";
+import type { ReconcileAdmin } from "./reconcile-port.js";
 import type { WalletActReport, WalletAdmin } from "./wallet-admin.js";
 
 /** Who acts, in the audit rows of what is done here. */
@@ -81,6 +83,8 @@ export interface AdminPorts {
   readonly tls: TlsReload | null;
   /** Null where there are no wallets, and while no service runs. */
   readonly wallets: WalletAdmin | null;
+  /** Null while no service runs. */
+  readonly reconcile: ReconcileAdmin | null;
 }
 
 type Params = Readonly<Record<string, unknown>>;
@@ -139,7 +143,28 @@ export class AdminOperations {
         if (tls === null) throw notAvailable("no running service speaks TLS itself (TLS_CERT_FILE)");
         return await this.#audited("tls.reload", tls.reload(), ({ serial, changed }) => [serial, { changed }]);
       },
+      ...this.#reconcileTable(),
       ...this.#walletTable(),
+    };
+  }
+
+  #reconcileTable(): Readonly<Record<Extract<AdminOperation, `reconcile.${string}`>, Run>> {
+    const ledger = (): ReconcileAdmin => {
+      const { reconcile } = this.#ports;
+      if (reconcile === null) throw notAvailable("no service runs: chains, venues and the co-signer are asked by it");
+      return reconcile;
+    };
+    return {
+      "reconcile.begin": async (params) => {
+        readNothing(params);
+        return ledger().begin();
+      },
+      "reconcile.view": async (params) => {
+        readNothing(params);
+        return ledger().view();
+      },
+      // Its row of the audit log is in the commit that releases the store.
+      "reconcile.release": async (params) => await ledger().release(readForce(params)),
     };
   }
 

@@ -134,6 +134,16 @@ export function readKeyId(params: Params): string {
   return keyId;
 }
 
+const FORCED_MAX = 64;
+
+/** Parts that the operator gives up reading. */
+export function readForce(params: Params): readonly string[] {
+  const reading = new Reading(params);
+  const force = reading.texts("force", FORCED_MAX);
+  reading.end();
+  return force;
+}
+
 export function readPage(params: Params): { readonly limit: number; readonly cursor: string | null } {
   const reading = new Reading(params);
   const page = {

@@ -17,6 +17,9 @@ export const ADMIN_OPERATIONS = [
   "audit.page",
   "seal.rotate",
   "tls.reload",
+  "reconcile.begin",
+  "reconcile.view",
+  "reconcile.release",
   "wallets.list",
   "wallets.refresh",
   "wallets.unfreeze",
@@ -68,7 +71,7 @@ export class AdminRefusal extends Error {
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(
-    code: ProtocolCode | "TLS_RELOAD_FAILED" | WalletCode,
+    code: ProtocolCode | "TLS_RELOAD_FAILED" | "RELEASE_REFUSED" | WalletCode,
     message: string,
     details: Readonly<Record<string, unknown>> = {},
   ) {

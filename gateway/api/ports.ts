@@ -11,6 +11,7 @@ import type {
   Quote,
 } from "../../engine/orders/types.js";
 import type { RoutingReport } from "../../engine/routing/report.js";
+import type { Restored } from "../../engine/storage/instance/instance-mark.js";
 import type { StoreStatus } from "../../engine/storage/state-store.js";
 import type { UnknownOrderRow } from "../../schemas/service.js";
 
@@ -46,5 +47,10 @@ export interface TradeDesk {
    */
   followed(asker: Asker): { readonly count: number; readonly unattendedCount: number };
   /** The state of the durable store. */
-  storeStatus(): StoreStatus;
+  storeStatus(): ServedStoreStatus;
+}
+
+export interface ServedStoreStatus extends StoreStatus {
+  /** Absent or null: nothing says that it was put back. */
+  readonly restored?: Restored | null;
 }

@@ -5,10 +5,9 @@ import type { SignerProblem, WalletProviderStatus } from "../../engine/custody/p
 import type { MarketRoom } from "../../engine/ports.js";
 import type { Recorder } from "../../engine/recorder/recorder.js";
 import type { RecordsStore } from "../../engine/storage/records/records-store.js";
-import type { StoreStatus } from "../../engine/storage/state-store.js";
 import type { CustodyStatus, ReadyPart, RecordingStatus, StoreStatusRow, VenueStatus } from "../../schemas/service.js";
 import type { MarketView } from "./market-view.js";
-import type { TradeDesk } from "./ports.js";
+import type { ServedStoreStatus, TradeDesk } from "./ports.js";
 
 const MIB = 1 << 20;
 const SHED_TEXT = {
@@ -79,9 +78,12 @@ export function recordingStatus(records: RecordsStore, recorder: Recorder | null
   };
 }
 
-export function storeStatusRow(status: StoreStatus): StoreStatusRow {
-  const { writable, problem, space, freeBytes, reserveBytes, pendingBatchCount } = status;
-  return { writable, problem, space, freeBytes, reserveBytes, pendingBatches: pendingBatchCount };
+export function storeStatusRow(status: ServedStoreStatus): StoreStatusRow {
+  const { writable, problem, space, freeBytes, reserveBytes, pendingBatchCount, restored = null } = status;
+  return {
+    ...{ writable, problem, space, freeBytes, reserveBytes, pendingBatches: pendingBatchCount },
+    restored: restored === null ? null : { reason: restored.reason, since: restored.sinceMs },
+  };
 }
 
 export function custodyStatus({ problem, wallets, frozen, lost, sessions }: WalletProviderStatus): CustodyStatus {
@@ -111,11 +113,12 @@ function cosignerPart({ problem }: WalletProviderStatus): ReadyPart {
 }
 
 /** Text for people. A volume is reported before it is full. */
-function storeDetail({ writable, problem, pendingBatchCount, space, freeBytes }: StoreStatus): string {
+function storeDetail({ writable, problem, pendingBatchCount, space, freeBytes, restored }: ServedStoreStatus): string {
   const free = freeBytes === null ? "" : `, ${(freeBytes / MIB).toFixed(1)} MiB free`;
   if (!writable) return `not writable: ${problem ?? "unknown"}${free}`;
   const said = { AMPLE: "", TIGHT: "; ticks are not recorded", LOW: "; DISK_LOW: nothing is opened", FULL: "" }[space];
-  return `${pendingBatchCount} batches pending${said}${said === "" ? "" : free}`;
+  const back = (restored ?? null) === null ? "" : "; RESTORED_STORE: nothing is opened and no money moves";
+  return `${pendingBatchCount} batches pending${said}${said === "" ? "" : free}${back}`;
 }
 
 /**

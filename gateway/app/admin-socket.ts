@@ -3,6 +3,7 @@ import type { Clock } from "../../engine/domain/clock.js";
 import { AdminServer, AdminSocketError } from "../admin/admin-server.js";
 import { AdminOperations, type AdminPorts, type TlsReload } from "../admin/operations.js";
 import { AdminRefusal } from "../admin/protocol.js";
+import type { ReconcileAdmin } from "../admin/reconcile-port.js";
 import { socketPath } from "../admin/socket-path.js";
 import type { WalletAdmin } from "../admin/wallet-admin.js";
 import { StartError } from "../children/start-error.js";
@@ -21,6 +22,7 @@ export interface AdminSocketParts {
   readonly server: Server;
   /** Null: there are no server wallets. */
   readonly wallets: WalletAdmin | null;
+  readonly reconcile: ReconcileAdmin;
 }
 
 /** Rejects with StartError. */
@@ -38,7 +40,16 @@ export async function openAdminSocket(parts: AdminSocketParts): Promise<AdminSer
   return server;
 }
 
-function portsOf({ config, version, clock, logger, administration, server, wallets }: AdminSocketParts): AdminPorts {
+function portsOf({
+  config,
+  version,
+  clock,
+  logger,
+  administration,
+  server,
+  wallets,
+  reconcile,
+}: AdminSocketParts): AdminPorts {
   const { keys, audit, sealRotation } = administration;
   const startedAtMs = clock.wallMs();
   return {
@@ -46,6 +57,7 @@ function portsOf({ config, version, clock, logger, administration, server, walle
     audit,
     sealRotation,
     wallets,
+    reconcile,
     tls: config.tls === null ? null : tlsReload(server, logger),
     status: () => ({
       running: true,

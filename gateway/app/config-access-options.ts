@@ -69,6 +69,11 @@ export const NETWORK_OPTIONS = {
     default: [],
     doc: "The former name of ALLOWED_ORIGINS, still read, with a warning.",
   }),
+  INSTANCE_FILE: option({
+    kind: "text",
+    default: "",
+    doc: "Small file that counts beside the state store, so that a restored backup is seen as one (docs/operations.md). Not in DATA_DIR, and not in what is backed up with it. Empty: DATA_DIR with `.instance` behind its name.",
+  }),
   ADMIN_SOCKET: option({
     kind: "text",
     default: "",

@@ -139,6 +139,12 @@ describe("npm run serve", () => {
       { DATA_DIR: "/srv/data", KEK_FILE: "", KEK_PASSPHRASE_FILE: "/srv/data/kek" },
       /is in DATA_DIR/,
     ],
+    [
+      "a count in the data folder",
+      { DATA_DIR: "/srv/data", INSTANCE_FILE: "/srv/data/count" },
+      /must not be in DATA_DIR/,
+    ],
+    ["a count beside it", { DATA_DIR: "/srv/data", INSTANCE_FILE: "/srv/data-count" }, null],
     ["a sealing key beside it", { DATA_DIR: "/srv/data", KEK_FILE: "/srv/data-kek" }, null],
     ["a sealing key that is missing", { KEK_FILE: "/k/none" }, /KEK_FILE \/k\/none cannot be read \(ENOENT\)/],
     ["no sealing key", { KEK_FILE: "" }, /set KEK_FILE to the path of the one/],

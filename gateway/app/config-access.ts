@@ -3,7 +3,7 @@
  * that names what to change. No value of a secret is ever part of one.
  */
 import { isIP } from "node:net";
-import { sep } from "node:path";
+import { resolve, sep } from "node:path";
 import { socketPath } from "../admin/socket-path.js";
 import { isLoopback } from "../http/server-address.js";
 import { isOrigin } from "../http/origin-guard.js";
@@ -42,6 +42,8 @@ export interface AccessConfig {
   readonly allowedOrigins: readonly string[];
   /** "": in DATA_DIR. */
   readonly adminSocket: string;
+  /** Path of the count beside the state store. */
+  readonly instanceFile: string;
   /** Being on this machine proves an operator: only where no key is needed and no proxy stands before the service. */
   readonly trustsLoopback: boolean;
   /** Former names of options in use; reported at the start. */
@@ -60,6 +62,7 @@ type Values = Pick<
   | "TRUSTED_PROXIES"
   | "ALLOWED_ORIGINS"
   | "CORS_ALLOW_ORIGIN"
+  | "INSTANCE_FILE"
   | "ADMIN_SOCKET"
   | KekOption
 >;
@@ -93,8 +96,19 @@ export function readAccess(values: Values, profile: Profile, machine: Machine, p
     trustedProxies: readProxies(values, problems),
     ...readAllowedOrigins(values, profile, problems),
     adminSocket: values.ADMIN_SOCKET,
+    instanceFile: readInstanceFile(values, problems),
     trustsLoopback: !needsKeys && values.TRUSTED_PROXIES.length === 0,
   };
+}
+
+/** In the folder it would be put back with it. */
+function readInstanceFile({ DATA_DIR, INSTANCE_FILE }: Values, problems: string[]): string {
+  const folder = resolve(DATA_DIR);
+  if (INSTANCE_FILE === "") return `${folder}.instance`;
+  const path = resolve(INSTANCE_FILE);
+  if (path.startsWith(`${folder}${sep}`))
+    problems.push("INSTANCE_FILE must not be in DATA_DIR: a backup would have it");
+  return path;
 }
 
 export function authModeOf({ AUTH_MODE }: Pick<OptionValues, "AUTH_MODE">, profile: Profile): AuthMode {

@@ -65,6 +65,13 @@ export const CHAIN_OPTIONS = {
   ...chainOptions(1, { confirmations: 32, priceMax: 200, tipMax: 5 }),
   ...chainOptions(56, { confirmations: 15, priceMax: 20, tipMax: 5 }),
   ...chainOptions(42161, { confirmations: 64, priceMax: 10, tipMax: 1 }),
+  RECONCILE_INTERVAL_MS: option({
+    kind: "integer",
+    min: 0,
+    max: 604_800_000,
+    default: 3_600_000,
+    doc: "Between two comparisons of the ledger with chains, venues and the co-signer by the clock (`unwind reconcile` runs one at once). 0: none.",
+  }),
   DEPOSIT_WAIT_MS: option({
     kind: "integer",
     min: 0,

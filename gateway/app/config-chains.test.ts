@@ -17,7 +17,9 @@ const transfers = (environment: Environment) => {
 
 describe("chains", () => {
   it("are none without endpoints", () => {
-    expect(transfers({})).toEqual({ chains: [], explorerUrls: new Map(), depositWaitMs: 20_000 });
+    expect(transfers({})).toEqual({
+      ...{ chains: [], explorerUrls: new Map(), depositWaitMs: 20_000, reconcileIntervalMs: 3_600_000 },
+    });
   });
 
   it("are those that have endpoints, each with its confirmations and limits of gas", () => {

@@ -20,6 +20,8 @@ export interface TransferConfig {
   /** By chain id, without a slash at its end; only those that are set. */
   readonly explorerUrls: ReadonlyMap<number, string>;
   readonly depositWaitMs: number;
+  /** Between comparisons by the clock; 0: none. */
+  readonly reconcileIntervalMs: number;
 }
 
 /** `mustBeSafe`: endpoints of other machines are to be https. */
@@ -34,6 +36,7 @@ export function readTransfers(values: OptionValues, mustBeSafe: boolean, problem
       }),
     ),
     depositWaitMs: values.DEPOSIT_WAIT_MS,
+    reconcileIntervalMs: values.RECONCILE_INTERVAL_MS,
   };
 }
 

@@ -5,6 +5,7 @@
 import { refusalReply } from "../../engine/custody/policy/refusals.js";
 import { DurablePartyStore } from "../../engine/custody/provider/durable-party-store.js";
 import { EmbeddedProvider } from "../../engine/custody/provider/embedded-provider.js";
+import type { CountedStore } from "../../engine/custody/provider/instance-count.js";
 import { signingIntent } from "../../engine/custody/provider/signing-intent.js";
 import { takingOver } from "../../engine/custody/provider/taking-over.js";
 import type { SignerProblem } from "../../engine/custody/provider/wallet-provider.js";
@@ -14,6 +15,7 @@ import { type Clock, delay } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { Owners } from "../../engine/domain/owner.js";
 import type { Random } from "../../engine/domain/random.js";
+import type { Instance } from "../../engine/storage/instance/instance.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
 import type { WalletAdmin } from "../admin/wallet-admin.js";
 import type { AuditLedger } from "../auth/audit.js";
@@ -44,6 +46,8 @@ export interface CustodyParts {
   readonly random: Random;
   readonly logger: ServiceLogger;
   readonly logLevel: string;
+  /** The count of the service's store, which the co-signer keeps; null: of a store that nobody backs up. */
+  readonly instance: (CountedStore & Pick<Instance, "bindWitness">) | null;
   /** Compiled mains; by default those of this build. */
   readonly workerPath?: string;
   readonly cosignerPath?: string;
@@ -65,6 +69,8 @@ const MISFITS: ReadonlyMap<SignerProblem, string> = new Map([
   ["SAME_KEK", "both parties seal with one key-encryption key: whoever has it has both shares"],
   ["SAME_BACKUP_KEY", "both parties have one backup key: whoever has its private half has both shares"],
 ]);
+
+const UNCOUNTED: CountedStore = { current: { id: "00".repeat(16), count: 0 }, met() {}, heard() {} };
 
 const WRONG_PIN =
   "server wallets: the two parties do not pin each other's certificates: peerPins in the party.json of one of them is wrong (`unwind custody pin` of the other's folder prints what it has to hold)";
@@ -108,7 +114,9 @@ async function opened(parts: CustodyParts, undo: (() => Promise<void>)[], stop: 
     random: systemRandom,
     linkProblem: () => signerProblemOf(link.status()),
     creationWrites: creationWritesOf(audit),
+    instance: parts.instance ?? UNCOUNTED,
   });
+  parts.instance?.bindWitness(() => provider.tellCount());
   const restores = new WalletRestores({
     ...{ party: 0, sealer: ring, random: systemRandom, clock },
     stored: (walletId) => provider.stored(walletId),

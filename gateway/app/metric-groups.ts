@@ -8,7 +8,9 @@ import { BOOK_LIVE } from "../../engine/market/book.js";
 import type { RoomStatus, MarketRoom } from "../../engine/ports.js";
 import type { KeyCounts } from "../../engine/custody/registration/key-keeper.js";
 import type { WalletProviderStatus } from "../../engine/custody/provider/wallet-provider.js";
-import type { StoreStatus } from "../../engine/storage/state-store.js";
+import { DIFFERENCE_KINDS } from "../../engine/transfers/reconcile/report.js";
+import type { ReconcileView } from "../../engine/transfers/reconcile/reconciliation.js";
+import type { ServedStoreStatus } from "../api/ports.js";
 import type { TransferCount } from "../../engine/transfers/transfer-book.js";
 import type { RecordingStatus } from "../../schemas/service.js";
 import type { RouteCounts } from "../http/reply-state.js";
@@ -93,13 +95,18 @@ export function addStreamMetrics(registry: Registry, stream: StreamCounts): void
 }
 
 /** The state store: intents, idempotency records, the server's secret. */
-export function addStoreMetrics(registry: Registry, store: () => StoreStatus): void {
+export function addStoreMetrics(registry: Registry, store: () => ServedStoreStatus): void {
   addGauges(registry, [
     ["unwind_store_writable", "1 while the state store takes writes.", () => (store().writable ? 1 : 0)],
     [
       "unwind_store_free_bytes",
       "Free on the state store's volume; -1: it could not be asked.",
       () => store().freeBytes ?? -1,
+    ],
+    [
+      "unwind_store_restored",
+      "1 while the store is a restored backup that the operator has not released.",
+      () => ((store().restored ?? null) === null ? 0 : 1),
     ],
     ["unwind_store_reserve_bytes", "What exits can still write where the volume is full.", () => store().reserveBytes],
     [
@@ -196,6 +203,7 @@ export function addVenueKeyMetrics(registry: Registry, counts: () => ReadonlyMap
 export interface MoneyFigures {
   counts(): readonly TransferCount[];
   chainStatus(): readonly ChainFigures[];
+  reconciled(): ReconcileView;
 }
 
 export interface ChainFigures {
@@ -209,7 +217,33 @@ export interface ChainFigures {
   }[];
 }
 
+/** -1 where none has ended since the start: a count of none would look like a clean one. */
+function addReconcileMetrics(registry: Registry, money: MoneyFigures): void {
+  addGauge(registry, {
+    name: "unwind_reconcile_differences",
+    help: "Differences between ledger, chains, venues and signing parties at the last comparison; -1: none has ended.",
+    labelNames: ["kind"],
+    *read() {
+      const last = money.reconciled().last;
+      for (const kind of DIFFERENCE_KINDS) yield [{ kind }, last?.differenceCounts[kind] ?? -1];
+    },
+  });
+  addGauges(registry, [
+    [
+      "unwind_reconcile_unread",
+      "Parts that the last comparison could not read; -1: none has ended.",
+      () => money.reconciled().last?.unreadCount ?? -1,
+    ],
+    [
+      "unwind_reconcile_last_seconds",
+      "When the last comparison ended, Unix seconds; 0: none has.",
+      () => (money.reconciled().last?.endedAtMs ?? 0) / 1_000,
+    ],
+  ]);
+}
+
 export function addTransferMetrics(registry: Registry, money: MoneyFigures): void {
+  addReconcileMetrics(registry, money);
   addGauge(registry, {
     name: "unwind_transfers",
     help: "Deposits, withdrawals and transfers: those under way by state, and those that ended since start.",

@@ -8,7 +8,7 @@ import type { MarketRoom } from "../../engine/ports.js";
 import type { KeyCounts } from "../../engine/custody/registration/key-keeper.js";
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import type { WalletProviderStatus } from "../../engine/custody/provider/wallet-provider.js";
-import type { StoreStatus } from "../../engine/storage/state-store.js";
+import type { ServedStoreStatus } from "../api/ports.js";
 import type { RecordingStatus } from "../../schemas/service.js";
 import type { RouteCounts } from "../http/reply-state.js";
 import type { StreamCounts } from "../stream/stream-counts.js";
@@ -39,7 +39,7 @@ export interface MetricSources extends ServiceCounts {
   readonly rooms: readonly MarketRoom[];
   readonly stream: StreamCounts;
   recording(): RecordingStatus;
-  store(): StoreStatus;
+  store(): ServedStoreStatus;
   /** Null without a wallet provider: there are no figures of it then. */
   readonly signing: (() => WalletProviderStatus) | null;
   readonly venueKeys: (() => ReadonlyMap<RoutableVenue, KeyCounts>) | null;

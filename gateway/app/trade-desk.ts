@@ -2,6 +2,7 @@
 import type { ListedOrder } from "../../engine/orders/listed-orders.js";
 import type { SingleOrderService } from "../../engine/orders/single/single-order-service.js";
 import type { TradeService } from "../../engine/orders/request/service.js";
+import type { Instance } from "../../engine/storage/instance/instance.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
 import type { UnknownOrderRow } from "../../schemas/service.js";
 import type { OrderRows, TradeDesk } from "../api/ports.js";
@@ -11,6 +12,7 @@ export function createTradeDesk(
   service: TradeService,
   store: StateStore,
   singleOrders?: Pick<SingleOrderService, "status">,
+  instance?: Pick<Instance, "restored">,
 ): TradeDesk {
   return {
     trade: (request, context) => service.tradeAtOnce(request, context) ?? service.trade(request, context),
@@ -36,7 +38,7 @@ export function createTradeDesk(
         unattendedCount: trades.unattendedCount + (single?.unattendedCount ?? 0),
       };
     },
-    storeStatus: () => store.status(),
+    storeStatus: () => ({ ...store.status(), restored: instance?.restored ?? null }),
   };
 }
 

@@ -10,7 +10,11 @@ import { ServiceError } from "../../engine/domain/errors.js";
 import type { Random } from "../../engine/domain/random.js";
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import { type AccountSession, isTradingRoom, type MarketRoom } from "../../engine/ports.js";
+import type { Instance } from "../../engine/storage/instance/instance.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
+import { TransferBlocks } from "../../engine/transfers/reconcile/blocks.js";
+import { type PartyView, Reconciler } from "../../engine/transfers/reconcile/reconciler.js";
+import { Reconciliation } from "../../engine/transfers/reconcile/reconciliation.js";
 import { Rounds } from "../../engine/transfers/rounds.js";
 import { TransferBook, type TransferCount } from "../../engine/transfers/transfer-book.js";
 import { TransferKeeper } from "../../engine/transfers/transfer-keeper.js";
@@ -27,7 +31,11 @@ import type { ServiceLogger } from "./log.js";
 
 export interface MoneyParts {
   readonly config: TransferConfig;
-  readonly provider: Pick<WalletProvider, "sign">;
+  readonly provider: Pick<WalletProvider, "sign" | "all">;
+  /** Null: of a store that nobody backs up. */
+  readonly instance: Instance | null;
+  /** The two signing parties; null: somebody outside signs. */
+  readonly parties: () => PartyView | null;
   readonly registrations: Pick<KeyRegistrations, "blocks">;
   readonly store: StateStore;
   /** Its writes are of this store. */
@@ -45,19 +53,23 @@ export interface Money {
   readonly chains: ReadonlyMap<number, EvmChain>;
   readonly explorers: ExplorerUrls;
   readonly openSession: TransferParts["openSession"];
+  readonly reconciliation: Reconciliation;
   counts(): readonly TransferCount[];
   chainStatus(): readonly EvmChainStatus[];
   /** What is under way ends, then connections close; the keys and the signer are to live as long. */
   stop(): Promise<void>;
 }
 
+/** What a process sent at its end is in every history by then (RESEND_MS, and the longest lag of a rail). */
+const SETTLE_MS = 60_000;
+const NEVER_RESTORED = { restored: null, release: async () => {} };
 /** Calls under way at the stop. */
 const CLOSE_GRACE_MS = 1_000;
 
 /** Rejects with STORE_UNAVAILABLE, or StartError for a ledger with a row that cannot be read. */
 export async function openMoney(parts: MoneyParts): Promise<Money> {
-  const { config, provider, store, record, rooms, clock, random, logger } = parts;
-  const book = new TransferBook(store, record);
+  const { config, provider, instance, store, record, rooms, clock, random, logger } = parts;
+  const book = new TransferBook(store, record, instance);
   await loaded(book);
   const chains = new Map(
     config.chains.map(({ chainId, rpcUrls, confirmations, gasLimits }) => [
@@ -67,17 +79,30 @@ export async function openMoney(parts: MoneyParts): Promise<Money> {
   );
   const rails = new Map(rooms.filter(isMoneyRoom).map((room) => [room.venue, room.money]));
   const openSession = sessionsOf(parts);
+  const blocks = new TransferBlocks({ store, clock, rails });
+  await blocks.load();
   const common: TransferParts = {
-    ...{ book, signer: provider, chains, rails, openSession, clock, logger },
+    ...{
+      book,
+      signer: witnessedSigner(provider, instance),
+      instance,
+      blocks,
+      chains,
+      rails,
+      openSession,
+      clock,
+      logger,
+    },
     newId: () => randomUUID(),
   };
   const rounds = new Rounds(common);
   const keeper = new TransferKeeper(common, rounds);
   const options = { ...DEFAULT_TRANSFER_OPTIONS, depositWaitMs: config.depositWaitMs };
   const transfers = new Transfers(common, rounds, options);
-  keeper.start();
+  const reconciliation = reconciling(parts, common, blocks);
+  keepFrom(keeper, instance);
   return {
-    ...{ transfers, rails, chains, openSession, explorers: config.explorerUrls },
+    ...{ transfers, rails, chains, openSession, explorers: config.explorerUrls, reconciliation },
     ledger: {
       listen: (hear) => transfers.listen(hear),
       open: () => book.open(),
@@ -87,10 +112,50 @@ export async function openMoney(parts: MoneyParts): Promise<Money> {
     counts: () => keeper.counts(),
     chainStatus: () => [...chains.values()].map((chain) => chain.status()),
     async stop() {
+      await reconciliation.stop();
       await keeper.stop();
       await Promise.all([...chains.values()].map((chain) => chain.close(CLOSE_GRACE_MS)));
     },
   };
+}
+
+function reconciling(parts: MoneyParts, common: TransferParts, blocks: TransferBlocks): Reconciliation {
+  const { config, instance, provider, store, clock, logger } = parts;
+  const reconciler = new Reconciler({
+    ...{ ...common, wallets: () => provider.all(), parties: parts.parties },
+    restored: () => instance?.restored ?? null,
+  });
+  const reconciliation = new Reconciliation({
+    ...{ book: common.book, blocks, store, reconciler, clock, logger, settleMs: SETTLE_MS },
+    ...{ intervalMs: config.reconcileIntervalMs, instance: instance ?? NEVER_RESTORED },
+  });
+  reconciliation.start();
+  return reconciliation;
+}
+
+/** Nothing of a transfer is signed before the co-signer has the count that the transfer made. */
+function witnessedSigner(provider: MoneyParts["provider"], instance: Instance | null): TransferParts["signer"] {
+  if (instance === null) return provider;
+  return {
+    async sign(walletId, origin, request) {
+      await instance.witnessed();
+      return provider.sign(walletId, origin, request);
+    },
+  };
+}
+
+/** Rows of a store that was put back wait for its release: what became of them since is not in it. */
+function keepFrom(keeper: TransferKeeper, instance: Instance | null): void {
+  if (instance === null || instance.restored === null) {
+    keeper.start();
+    return;
+  }
+  let isKept = false;
+  instance.listen(() => {
+    if (isKept || instance.restored !== null) return;
+    isKept = true;
+    keeper.start();
+  });
 }
 
 /** Names the row for the operator: nothing moves before somebody has looked. */

@@ -8,6 +8,7 @@ import type { Owners } from "../../engine/domain/owner.js";
 import type { Random } from "../../engine/domain/random.js";
 import type { MarketRoom } from "../../engine/ports.js";
 import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
+import type { Instance } from "../../engine/storage/instance/instance.js";
 import { cryptoRandomIds } from "../../engine/storage/server-secret.js";
 import type { StateStore, StateWrite } from "../../engine/storage/state-store.js";
 import type { TransferRecord } from "../../engine/transfers/transfer-record.js";
@@ -27,7 +28,7 @@ import { type Custody, type CustodyParts, openCustody } from "./custody.js";
 import type { ServiceLogger } from "./log.js";
 import { assertNoOutsideWallets, openOutsideSigner } from "./outside-signer.js";
 import type { Recording } from "./recording.js";
-import { type Money, openMoney } from "./transfers.js";
+import { type Money, type MoneyParts, openMoney } from "./transfers.js";
 import { openVenueKeys, type VenueKeys, type VenueKeysParts } from "./venue-keys.js";
 
 export interface WalletsParts {
@@ -39,6 +40,8 @@ export interface WalletsParts {
   };
   readonly store: StateStore;
   readonly hash: KeyedHash;
+  /** The count of the store. */
+  readonly instance: Instance;
   readonly owners: Owners;
   readonly recording: Pick<Recording, "transfers">;
   readonly rooms: readonly MarketRoom[];
@@ -72,13 +75,26 @@ export async function startWallets(parts: WalletsParts): Promise<Wallets> {
   const audit = throwawayCustody === undefined ? administration.audit : auditElsewhere(administration, logger);
   const actWrites = (act: WalletAct) => audit.auditWrites(act);
   if (own === null || provider !== null) {
-    const held = provider === null || ring === null ? NO_KEYS : await startKeys(parts, { provider, store, ring });
+    const signs = { provider, store, ring, instance: parts.instance, parties: () => null };
+    const held = provider === null || ring === null ? NO_KEYS : await startKeys(parts, { ...signs, provider, ring });
     return { provider, custody: null, ...held, actWrites };
   }
   await assertNoOutsideWallets(own.store);
-  const custody = await openCustody({ ...own, owners, audit, clock, random, logger, logLevel: config.logLevel });
+  const instance = throwawayCustody === undefined ? parts.instance : null;
+  const custody = await openCustody({
+    ...own,
+    instance,
+    owners,
+    audit,
+    clock,
+    random,
+    logger,
+    logLevel: config.logLevel,
+  });
   undo.push(() => custody.stop());
-  const held = await startKeys(parts, { ...own, provider: custody.provider });
+  const signed = custody.provider;
+  const parties = () => ({ wallets: signed.agreement(), lost: signed.lost() });
+  const held = await startKeys(parts, { ...own, provider: signed, instance, parties });
   return { provider: custody.provider, custody, ...held, actWrites };
 }
 
@@ -99,9 +115,11 @@ const NO_KEYS = { keys: null, money: null };
 /** Keys first: money that moves at a venue is signed with them. */
 async function startKeys(
   parts: WalletsParts,
-  { provider, store, ring }: Pick<VenueKeysParts, "provider" | "store" | "ring">,
+  signs: Pick<VenueKeysParts, "store" | "ring"> &
+    Pick<MoneyParts, "instance" | "parties"> & { provider: WalletProvider },
 ): Promise<Pick<Wallets, "keys" | "money">> {
   const { config, rooms, recording, administration, clock, random, logger, undo } = parts;
+  const { provider, store, ring, instance, parties } = signs;
   const keys = await openVenueKeys({ provider, store, ring, rooms, clock, logger });
   undo.push(() => keys.stop());
   administration.watchVenueKeys((key, value) => keys.rewrapped(key, value));
@@ -109,6 +127,7 @@ async function startKeys(
   const money = await openMoney({
     ...{ config: config.transfers, provider, registrations, store, rooms, clock, random, logger },
     record: store === parts.store ? recording.transfers : recordElsewhere(parts),
+    ...{ instance, parties },
   });
   undo.push(() => money.stop());
   return { keys, money };
@@ -174,10 +193,11 @@ export function walletDesks(
   const keyDesk = new KeyDesk({ registrations, keyed, logger, appendAct });
   const served = { walletDesk, keyDesk, storedWallets, keyCounts: counts };
   if (money === null) return served;
-  const { chainStatus, explorers, ledger, rails, transfers } = money;
+  const { chainStatus, explorers, ledger, rails, reconciliation, transfers } = money;
+  const reconciled = () => reconciliation.view();
   const balances = new WalletBalances(money);
   const desk = new TransferDesk({
     ...{ transfers, balances, keyed, hash, explorers, appendAct, actWrites, clock, logger },
   });
-  return { ...served, money: { desk, rails, ledger, counts: () => money.counts(), chainStatus } };
+  return { ...served, money: { desk, rails, ledger, counts: () => money.counts(), chainStatus, reconciled } };
 }

@@ -18,6 +18,8 @@ import { TradeService } from "../../engine/orders/request/service.js";
 import { isTradingRoom, type MarketRoom } from "../../engine/ports.js";
 import { Portfolio } from "../../engine/portfolio/portfolio.js";
 import { resolvedTrades } from "../../engine/portfolio/resolved-executions.js";
+import { Instance } from "../../engine/storage/instance/instance.js";
+import { countFileAt } from "../../engine/storage/instance/instance-file.js";
 import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
 import { createKeyedHash, cryptoRandomIds, loadServerSecret } from "../../engine/storage/server-secret.js";
 import { Owners } from "../../engine/domain/owner.js";
@@ -36,6 +38,7 @@ import type { Config } from "./config.js";
 import { createLogger, type ServiceLogger } from "./log.js";
 import { MarketView } from "../api/market-view.js";
 import { Metrics } from "./metrics.js";
+import { reconcileAdmin } from "./reconcile-admin.js";
 import { createRecording, type Recording } from "./recording.js";
 import { RoomStarter, waitForBooks } from "./room-starter.js";
 import { createRooms } from "./rooms.js";
@@ -108,6 +111,8 @@ interface Builder {
 /** What the services rest on: the store and the hash by its secret, the record, the venues. */
 interface Foundation {
   readonly store: StateStore;
+  /** Whether the store is a restored backup. */
+  readonly instance: Instance;
   readonly hash: KeyedHash;
   /** Who reaches whose rows. */
   readonly owners: Owners;
@@ -149,13 +154,14 @@ export async function createService(config: Config, overrides: ServiceOverrides 
 
 async function startFoundation(builder: Builder): Promise<Foundation> {
   const store = openStore(builder);
+  const instance = await openInstance(builder, store);
   const administration = await startAdministration(builder, store);
   const hash = createKeyedHash(await loadServerSecret(store, builder.config.serverSecret));
   const owners = new Owners(administration.localRows);
   const recording = await startRecording(builder, store, hash);
   const rooms = await startRooms(builder, store);
   recording.watch(rooms);
-  return { store, hash, owners, recording, rooms, administration };
+  return { store, instance, hash, owners, recording, rooms, administration };
 }
 
 async function startAdministration({ config, overrides, clock, logger, undo }: Builder, store: StateStore) {
@@ -172,13 +178,16 @@ async function startAdministration({ config, overrides, clock, logger, undo }: B
 /** Last: whoever gets an answer there finds a service that runs. */
 async function openAdministrationSocket(
   { config, overrides, clock, logger, undo }: Builder,
-  { administration }: Foundation,
+  foundation: Foundation,
   server: Server,
-  { custody }: Wallets,
+  { custody, money }: Wallets,
 ): Promise<void> {
+  const { administration } = foundation;
+  const reconcile = await reconcileAdmin({ ...foundation, clock, logger }, money?.reconciliation ?? null);
+  undo.push(() => reconcile.stop());
   const version = overrides.version ?? VERSION;
   const wallets = custody?.admin ?? null;
-  const admin = await openAdminSocket({ config, version, clock, logger, administration, server, wallets });
+  const admin = await openAdminSocket({ config, version, clock, logger, administration, server, wallets, reconcile });
   undo.push(() => admin.stop(ADMIN_GRACE_MS));
 }
 
@@ -193,6 +202,15 @@ function openStore({ config, overrides, clock, logger, undo }: Builder): StateSt
   });
   undo.push(() => store.close());
   return store;
+}
+
+/** Stopped before the store closes. */
+async function openInstance({ config, clock, logger, undo }: Builder, store: StateStore): Promise<Instance> {
+  const file = countFileAt(config.instanceFile);
+  const newId = () => cryptoRandomIds.randomHex128();
+  const instance = await Instance.open({ store, file, clock, newId, logger });
+  undo.push(() => instance.stop());
+  return instance;
 }
 
 async function startRecording(builder: Builder, store: StateStore, hash: KeyedHash): Promise<Recording> {
@@ -227,9 +245,10 @@ async function startRooms(builder: Builder, store: StateStore): Promise<readonly
 /** Trades first: each service adopts the intents that an earlier start left it. */
 async function startOrderServices(
   { config, overrides, clock, logger, undo }: Builder,
-  { store, hash, owners, rooms, recording }: Foundation,
+  { store, instance, hash, owners, rooms, recording }: Foundation,
 ): Promise<OrderServices> {
-  const guards = new GuardBook({ store, clock, logger, policy: config.guards });
+  const restored = () => instance.restored;
+  const guards = new GuardBook({ store, clock, logger, policy: config.guards, restored });
   await guards.start();
   const common = {
     ...{ store, hash, owners, guards, clock, logger, randomIds: cryptoRandomIds },
@@ -289,7 +308,7 @@ async function listen(
   served: Wallets,
 ): Promise<Server> {
   const { config, overrides, clock, logger, undo } = builder;
-  const { store, hash, owners, rooms, recording, administration } = foundation;
+  const { store, instance, hash, owners, rooms, recording, administration } = foundation;
   const { provider, keys } = served;
   const auth = await openAuthentication({ store, access: config, administration, clock, logger });
   undo.push(() => auth.stop());
@@ -311,11 +330,11 @@ async function listen(
     {
       ...{ clock, logger, hash, owners, portfolio, auth: overrides.auth ?? auth },
       view: new MarketView(rooms),
-      desk: createTradeDesk(trades, store, orders),
+      desk: createTradeDesk(trades, store, orders, instance),
       metrics: new Metrics(),
       records: recording.store,
       recorder: recording.recorder,
-      trading: createTradingDesk({ clock, wallets, owners, orders, killSwitch: guards, operator, recordAct }),
+      trading: createTradingDesk({ clock, wallets, owners, orders, killSwitch: guards, operator, recordAct, instance }),
       ...(provider === null ? {} : walletDesks({ ...builder, ...foundation }, provider, served)),
     },
   );

@@ -8,6 +8,10 @@ export const EXIT_USAGE = 2;
 export const EXIT_REFUSED = 3;
 /** No service answers and the store cannot be opened: nothing was done. */
 export const EXIT_UNREACHABLE = 4;
+/** `unwind reconcile`: all was compared, and differs. */
+export const EXIT_DIFFERS = 5;
+/** Likewise: something could not be compared. */
+export const EXIT_UNREAD = 6;
 
 /** Why a command ends without its result. `code` is stable; `message` is for people. */
 export class CliFailure extends Error {

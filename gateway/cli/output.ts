@@ -2,6 +2,7 @@
  * What `unwind` prints: columns for people, or one JSON document a line with `--json`. Text of a caller, such as a label,
  * cannot move the cursor of a terminal. Pure.
  */
+import type { Difference, UnreadPart } from "../../engine/transfers/reconcile/report.js";
 import type { AuditPage } from "../auth/audit.js";
 import type { KeyView, NewSecret } from "../auth/key-admin.js";
 import type { WalletLine } from "../admin/wallet-admin.js";
@@ -68,6 +69,22 @@ export function walletsText(wallets: readonly WalletLine[]): string {
       ...[walletId, address ?? NEVER, ownerId ?? NEVER, userId ?? NEVER, state],
       epoch === 0 ? NEVER : String(epoch),
     ]),
+  );
+}
+
+export function differencesText(differences: readonly Difference[]): string {
+  return table(
+    ["difference", "wallet", "at", "time", "transfer", "what"],
+    differences.map(({ kind, walletId, part, atMs, transferId, text }) => [
+      ...[kind, walletId, part, timeText(atMs), transferId ?? NEVER, text],
+    ]),
+  );
+}
+
+export function unreadText(unread: readonly UnreadPart[]): string {
+  return table(
+    ["not read", "wallet", "why"],
+    unread.map(({ part, walletId, code }) => [part, walletId ?? NEVER, code]),
   );
 }
 

@@ -21,11 +21,12 @@ import {
 } from "./cli-call.js";
 import { addCosigner, addCustody } from "./custody-commands.js";
 import { auditText, fieldsText, keysText, secretText } from "./output.js";
+import { addReconcile } from "./reconcile-command.js";
 import { addWallets } from "./wallet-commands.js";
 
 const EXITS = `
 Exit codes: 0 done; 1 a fault, or an outcome that is not known; 2 wrong use or configuration; 3 refused;
-4 no service answers and its store cannot be opened.
+4 no service answers and its store cannot be opened; reconcile: 5 something differs, 6 something could not be compared.
 
 Settings are those of the service (docs/configuration.md): DATA_DIR, ADMIN_SOCKET, and KEK_FILE where no service runs.`;
 
@@ -64,6 +65,12 @@ export function createProgram(parts: ProgramParts): Command {
       .command("reload")
       .description("take up the certificate that is in the files now"),
     "tls.reload",
+    parts,
+  );
+  addReconcile(
+    program
+      .command("reconcile")
+      .description("compare the ledger with chains, venues and the co-signer; open a restored store"),
     parts,
   );
   addWallets(program.command("wallets").description("server wallets, which two parties sign for"), parts);

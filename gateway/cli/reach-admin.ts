@@ -76,7 +76,7 @@ async function openDirectly(parts: ReachParts, creates: boolean): Promise<Admin 
     const { keys, audit, sealRotation } = administration;
     const status = () => ({ ...NO_SERVICE, authMode: config.authMode, kekId: administration.kekId });
     const operations = new AdminOperations(
-      { keys, audit, sealRotation, tls: null, wallets: null, status },
+      { keys, audit, sealRotation, tls: null, wallets: null, reconcile: null, status },
       silentLogger,
     );
     return directAdmin(operations, async () => {

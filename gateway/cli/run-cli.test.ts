@@ -12,6 +12,7 @@ import { directAdmin } from "../admin/direct-admin.js";
 import { AdminOperations } from "../admin/operations.js";
 import type { AdminReply } from "../admin/protocol.js";
 import { memoryPorts } from "../admin/test/admin-doubles.js";
+import type { ReconcileAdmin, ReconcileState } from "../admin/reconcile-port.js";
 import { KeyTable } from "../auth/key-table.js";
 import { StoredLocalRows } from "../auth/local-rows.js";
 import type { AdminConfig } from "../app/admin-config.js";
@@ -283,5 +284,69 @@ describe("the way to the administration", () => {
     await expect(reachAdmin(reach, false)).rejects.toMatchObject({ exitCode: 4, code: "NO_STORE" });
     await expect(reachAdmin({ ...reach, keyProblems: ["KEK_FILE x"] }, true)).rejects.toMatchObject({ exitCode: 2 });
     expect(opened()).toBe(0);
+  });
+});
+
+describe("unwind reconcile", () => {
+  const REPORT = {
+    ...{ startedAtMs: 1_790_000_000_000, endedAtMs: 1_790_000_001_000, sinceMs: 0, wallets: 1, compared: 3 },
+    ...{ restored: null, differences: [], differenceCounts: {}, unread: [], unreadCount: 0, unreadParts: [] },
+  };
+  const difference = {
+    ...{ kind: "UNKNOWN_ENTRY", walletId: "w-1", part: "venuetwo", transferId: null, atMs: 1_790_000_000_000 },
+    text: "withdrawal of 7 USDC\u001b[2J",
+  };
+  const unread = { part: "chain 56", walletId: "w-1", code: "TIMEOUT" };
+
+  function reconciling(last: object, problem: string | null = null) {
+    const asked: unknown[] = [];
+    let left = 2;
+    const state = (isRunning: boolean) => ({ isRunning, last, problem, restored: null }) as unknown as ReconcileState;
+    const reconcile: ReconcileAdmin = {
+      begin() {
+        asked.push("begin");
+        return state(true);
+      },
+      view: () => state(asked.length > 0 && --left > 0),
+      async release(force) {
+        asked.push(force);
+        return { blocks: 2, rows: 1 };
+      },
+    };
+    const operations = new AdminOperations(memoryPorts({ reconcile }).ports, silentLogger);
+    return { asked, reach: async () => directAdmin(operations, async () => {}) };
+  }
+
+  it("waits for the comparison that it begins, and is 0 where all is the same", async () => {
+    const { asked, reach } = reconciling(REPORT);
+    const { code, stdout, stderr } = await run("reconcile", reach);
+    expect([code, stderr, asked]).toEqual([0, "", ["begin"]]);
+    expect(stdout).toMatch(/^compared +3$/m);
+  });
+
+  it("is 5 where something differs, and 6 where something was not read, whatever else differs", async () => {
+    const differing = { ...REPORT, differences: [difference] };
+    const differs = await run("reconcile", reconciling(differing).reach);
+    expect(differs).toMatchObject({ code: 5, stderr: expect.stringContaining("DIFFERENCES") });
+    expect(differs.stdout).toContain("withdrawal of 7 USDC?[2J");
+    const partly = { ...differing, unread: [unread], unreadCount: 1, unreadParts: ["chain 56"] };
+    const json = await run("reconcile --json", reconciling(partly).reach);
+    expect(json.code).toBe(6);
+    expect(JSON.parse(json.stdout)).toMatchObject({ last: { unreadParts: ["chain 56"] } });
+    expect(JSON.parse(json.stderr)).toMatchObject({
+      error: { code: "PARTS_UNREAD", details: { parts: ["chain 56"] } },
+    });
+    expect((await run("reconcile", reconciling(REPORT, "LEDGER_BROKEN").reach)).code).toBe(1);
+  });
+
+  it("releases with the parts that are given up, and needs a running service", async () => {
+    const { asked, reach } = reconciling(REPORT);
+    const { code, stdout } = await run("reconcile --release --force venueone --force venuetwo", reach);
+    expect([code, asked]).toEqual([0, [["venueone", "venuetwo"]]]);
+    expect(stdout).toContain("open again");
+    expect(await run("reconcile", world().reach)).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("NOT_AVAILABLE"),
+    });
   });
 });

@@ -13,7 +13,7 @@ export function cosignerPorts(cosigner: Cosigner, startedAtMs: number): AdminPor
   const { audit, sealRotation, url } = cosigner;
   return {
     keys: NO_KEYS,
-    ...{ audit, sealRotation, tls: null, wallets: cosignerWallets(cosigner) },
+    ...{ audit, sealRotation, tls: null, reconcile: null, wallets: cosignerWallets(cosigner) },
     status: () => ({
       ...{ running: true, version: VERSION, profile: "cosigner", authMode: "pinned", url },
       ...{ pid: process.pid, startedAtMs, kekId: cosigner.kekId, tls: null },

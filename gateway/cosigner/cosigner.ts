@@ -7,6 +7,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { CosignerHost, type CosignerWallet } from "../../engine/custody/provider/cosigner-host.js";
 import { DAY_NAMESPACE, PolicyDayBook } from "../../engine/custody/provider/day-book.js";
+import { storedCount } from "../../engine/custody/provider/instance-count.js";
 import { DurablePartyStore } from "../../engine/custody/provider/durable-party-store.js";
 import { createCosignerRunner } from "../../engine/custody/provider/local-runner.js";
 import { runnerPorts } from "../../engine/custody/provider/runner-ports.js";
@@ -115,6 +116,7 @@ async function opened(
     backups: await openBackupFolder({ path: config.backupDirectory, party: 1, clock }),
     runner: createCosignerRunner(runnerPorts(ring, backupKey, secp256k1)),
     dayBook: await openDayBook(store, policy, parts),
+    counts: storedCount(store),
   });
   const restores = restoresOf(host, ring, clock);
   undo.push(() => restores.close());

@@ -69,5 +69,14 @@ export function createFakeMoneyDesk(): FakeMoneyDesk {
     ["venueone" as const, railOf(USDC)],
     ["venuetwo" as const, railOf(USDT)],
   ]);
-  return { desk, rails, ledger, asked, rows, counts: () => [], chainStatus: () => [] };
+  return {
+    desk,
+    rails,
+    ledger,
+    asked,
+    rows,
+    counts: () => [],
+    chainStatus: () => [],
+    reconciled: () => ({ isRunning: false, last: null, problem: null }),
+  };
 }

@@ -46,6 +46,10 @@ export class TestWallets implements WalletProvider {
     this.#acts = acts;
   }
 
+  all(): readonly Wallet[] {
+    return [...this.#held.values()].map(({ wallet }) => wallet);
+  }
+
   async create(userId: string, ownerId: string | null, who = "local"): Promise<Wallet> {
     this.creates.push(userId);
     await this.#passed();

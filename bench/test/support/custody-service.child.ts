@@ -41,7 +41,7 @@ async function start() {
   const custody = await openCustody({
     ...{ store, ring, clock: patientClock(), random: systemRandom, logger: createLogger("info"), logLevel: "info" },
     config: { party: read.config, cosigner: { kind: "remote", host: "127.0.0.1", port: Number(port) } },
-    ...{ owners: new Owners(), audit: await AuditStore.open(store, clock, systemFillRandom) },
+    ...{ instance: null, owners: new Owners(), audit: await AuditStore.open(store, clock, systemFillRandom) },
     workerPath: fileURLToPath(new URL("./custody-worker.child.js", import.meta.url)),
   });
   return custody.provider;

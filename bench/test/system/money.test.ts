@@ -2,6 +2,7 @@
  * Money of a server wallet: both parties as processes, the local venues and their chains as real ones. Into both venues,
  * across one of them, out of both, and on chain again; every refusal on the way; and a service that dies meanwhile.
  */
+import { cpSync, rmSync } from "node:fs";
 import type { Hex } from "viem";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Reply } from "../../../gateway/test/client.js";
@@ -16,7 +17,7 @@ import {
   type WalletFields,
   walletStand,
 } from "../support/custody-bench.js";
-import { type LocalPair, type PairVenue, startLocalPair } from "../support/local-pair.js";
+import { credentialsOf, type LocalPair, type PairVenue, startLocalPair } from "../support/local-pair.js";
 import { pause } from "../support/system.js";
 
 const SCOPES = ["read", "sign", "trade", "transfer", "admin"];
@@ -363,5 +364,116 @@ describe("money of a server wallet", () => {
     expect([done(replayed), replayed.headers["idempotent-replayed"]]).toEqual([again, "true"]);
     const { transfers } = done(await later.ask(`/api/wallets/${wallet.walletId}/transfers`));
     expect(transfers).toHaveLength(1);
+  });
+});
+
+interface Printed {
+  readonly last: {
+    readonly differences: readonly { readonly kind: string; readonly part: string; readonly text: string }[];
+    readonly unread: readonly { readonly part: string; readonly code: string }[];
+  };
+}
+
+/** Copies the folder of a service that is stopped, or puts the copy back. */
+function copied(from: string, to: string): void {
+  rmSync(to, { recursive: true, force: true });
+  cpSync(from, to, { recursive: true });
+}
+
+const storeOf = async (caller: WalletCaller) => {
+  const { data } = bodyOf(await caller.ask("/api/status"));
+  return data["store"] as { readonly restored: { readonly reason: string } | null };
+};
+
+describe("a restored backup of the service's store", () => {
+  it("moves nothing twice: exits go on, money waits for the release, and the same keys are refused after it", async () => {
+    const { place, service, apiKey, caller, wallet } = await begun("restored");
+    await funded(wallet);
+    const { walletId, address } = wallet;
+    const two = done(await deposit(caller, "venuetwo", { walletIdOrAddress: walletId, amount: "40", ...OF_TWO }));
+    const one = done(await deposit(caller, "venueone", { walletIdOrAddress: walletId, amount: "50", ...OF_ONE }));
+    for (const venue of ["venueone", "venuetwo"] as const) done(await register(caller, venue, wallet));
+    await until(caller, two["transferId"], isCredited);
+    await until(caller, one["transferId"], isCredited);
+    expect((await storeOf(caller)).restored).toBe(null);
+    await bench.stop(service, "SIGTERM");
+    const backup = `${place.folder}/backup`;
+    copied(place.dataDir, backup);
+
+    // What the backup does not have: two withdrawals, a deposit and a transfer between accounts.
+    const second = await bench.start(place);
+    const live = bench.caller(second, apiKey);
+    const spot = { walletAddress: address, chainId: 56, asset: "USDT", amount: "10000000000000000000" };
+    const outOfTwo = { ...spot, receiver: address, accountType: "spot" };
+    const outOfOne = { walletIdOrAddress: walletId, destination: address, amount: "20", chainId: 42161 };
+    const intoOne = { walletIdOrAddress: walletId, amount: "7", ...OF_ONE };
+    const across = { walletId, asset: "USDT", amount: "5", kindType: "SPOT_FUTURE" };
+    const header = { "x-wallet-id": walletId };
+    const asks = (by: WalletCaller): readonly (() => Promise<Reply>)[] => [
+      () => withdrawTwo(by, outOfTwo, { "idempotency-key": "out-of-two" }),
+      () => withdrawOne(by, outOfOne, { ...header, "idempotency-key": "out-of-one" }),
+      () => deposit(by, "venueone", intoOne, { "idempotency-key": "into-one" }),
+      () => by.post("/api/venuetwo/wallet/transfer", across, { "idempotency-key": "across" }),
+    ];
+    const made: Data[] = [];
+    for (const ask of asks(live)) made.push(done(await onceServed(ask)));
+    await until(live, made[0]?.["transferId"], ({ payout }) => payout === "completed");
+    await until(live, made[2]?.["transferId"], isCredited);
+    while ((await onChain(wallet)).join() !== "70,62") {
+      await looked();
+      await pause(POLL_MS);
+    }
+    const atVenues = [await freeAt(live, wallet, "venueone"), await freeAt(live, wallet, "venuetwo")];
+    await bench.stop(second, "SIGKILL");
+
+    copied(backup, place.dataDir);
+    const trader = pair.addTrader("restored-trader", { positions: { BTC: "1" } });
+    const third = await bench.start(place);
+    const back = bench.caller(third, apiKey);
+    expect(third.stderr).toContain('"event":"instance.restored"');
+    expect((await storeOf(back)).restored).toMatchObject({ reason: "FILE_AHEAD" });
+    expect((await back.ask("/ready")).text).toContain("RESTORED_STORE");
+    expect((await back.ask("/metrics")).text).toContain("unwind_store_restored 1");
+    for (const ask of asks(back)) expect(coded(await ask())).toEqual([503, "RESTORED_STORE"]);
+    const dry = await withdrawTwo(back, { ...outOfTwo, amount: "1000000000000000000", dryRun: true });
+    expect(bodyOf(dry)["status"]).toBe("DRY_RUN");
+    const credentials = credentialsOf(trader);
+    const sized = { symbol: "BTC", direction: "LONG", size: "0.01", preferredExchange: "venuetwo", credentials };
+    expect(coded(await back.post("/api/trade/position/open", sized))).toEqual([503, "RESTORED_STORE"]);
+    const closed = await back.post("/api/trade/position/close", sized);
+    expect([closed.status, closed.status === 200 ? "" : closed.text]).toEqual([200, ""]);
+
+    expect((await bench.serve.unwind(place, "reconcile", "--release")).stderr).toContain("RELEASE_REFUSED");
+    const { code, stdout } = await bench.serve.unwind(place, "reconcile", "--json");
+    const { differences, unread } = (JSON.parse(stdout) as Printed).last;
+    expect([code, unread]).toEqual([5, []]);
+    const told = differences.map(({ kind, part, text }) => `${kind} ${part} ${text.replace(/, \S+$/, "")}`).sort();
+    expect(told).toEqual([
+      "UNKNOWN_ENTRY venueone deposit of 7 USDC",
+      expect.stringMatching(/^UNKNOWN_ENTRY venueone withdrawal of (19|20) USDC$/),
+      "UNKNOWN_ENTRY venuetwo internal of 5 USDT",
+      "UNKNOWN_ENTRY venuetwo withdrawal of 10 USDT",
+      expect.stringMatching(/^UNKNOWN_TRANSACTIONS chain 42161 nonce \d+ used by no row$/),
+    ]);
+    for (;;) {
+      await bench.serve.unwind(place, "reconcile", "--json");
+      const release = await bench.serve.unwind(place, "reconcile", "--release", "--json");
+      if (release.code === 0) break;
+      expect(release.stderr).toContain("TOO_EARLY");
+      await pause(5_000);
+    }
+    expect((await storeOf(back)).restored).toBe(null);
+    expect((await bench.serve.unwind(place, "audit")).stdout).toContain("store.release");
+    for (const ask of asks(back)) expect(coded(await ask())).toEqual([409, "TRANSFER_FOUND"]);
+    expect(await onChain(wallet)).toEqual(["70", "62"]);
+    expect([await freeAt(back, wallet, "venueone"), await freeAt(back, wallet, "venuetwo")]).toEqual(atVenues);
+    expect(done(await move(back, { ...across, amount: "1.5" }))).toMatchObject({ status: "SUCCESS" });
+    expect((await back.post("/api/trade/position/open", sized)).status).toBe(200);
+
+    // Released above all that has counted: the next start is an ordinary one.
+    await bench.stop(third, "SIGKILL");
+    const fourth = bench.caller(await bench.start(place), apiKey);
+    expect((await storeOf(fourth)).restored).toBe(null);
+    for (const ask of asks(fourth)) expect(coded(await onceServed(ask))).toEqual([409, "TRANSFER_FOUND"]);
   });
 });

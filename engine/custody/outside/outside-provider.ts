@@ -80,6 +80,10 @@ export class OutsideProvider implements WalletProvider {
     return this.#wallets.list(ownerId, after, limit);
   }
 
+  all(): readonly Wallet[] {
+    return [...this.#wallets.all()];
+  }
+
   async sign(walletId: string, origin: SigningOrigin, request: SigningRequest): Promise<WalletSignature> {
     if (this.#isStopped) throw unavailable(null);
     const row = this.#wallets.get(walletId);

@@ -86,6 +86,13 @@ export class OutsideWalletBook {
     return { wallets, next: null };
   }
 
+  *all(): Generator<Wallet> {
+    for (const walletId of this.#byId.keys()) {
+      const wallet = this.#walletOf(walletId);
+      if (wallet !== null) yield wallet;
+    }
+  }
+
   #walletOf(walletId: string): Wallet | null {
     const row = this.get(walletId);
     return row === null ? null : walletOf(row);

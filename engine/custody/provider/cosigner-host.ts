@@ -13,7 +13,8 @@ import type { MessageKind } from "../mpc/wire/message-types.js";
 import { Approvals } from "./approvals.js";
 import type { DayBook } from "./day-book-port.js";
 import type { HeldWallet } from "./held-wallet.js";
-import { abortMessage } from "./host-messages.js";
+import { abortMessage, linkMessage } from "./host-messages.js";
+import { countBody, type CountKeeper, countOfBody } from "./instance-count.js";
 import type { LiveSession, SessionNames } from "./live-session.js";
 import { PartyHost } from "./party-host.js";
 import type { HostPorts, PartyRole } from "./party-ports.js";
@@ -26,10 +27,12 @@ import { addressBytesOf, addressText } from "./wallet-names.js";
 export const SESSIONS_MAX = 32;
 export const KEYGENS_MAX = 2;
 const WALLETS_MAX = 100_000;
+const NO_WALLET = new Uint8Array(16);
 const REFUSED_BUSY: AbortBody = { class: "transport" };
 
 export interface CosignerPorts extends HostPorts<CosignerRequest> {
   readonly dayBook: DayBook;
+  readonly counts: CountKeeper;
 }
 
 export interface CosignerWallet {
@@ -48,11 +51,13 @@ export type ApprovalReport =
 export class CosignerHost {
   readonly host: PartyHost<CosignerRequest>;
   readonly #dayBook: DayBook;
+  readonly #counts: CountKeeper;
   readonly #approvals: Approvals;
   readonly #walletsMax: number;
 
   constructor(ports: CosignerPorts, walletsMax = WALLETS_MAX) {
     this.#dayBook = ports.dayBook;
+    this.#counts = ports.counts;
     this.#approvals = new Approvals(ports.clock);
     this.#walletsMax = walletsMax;
     this.host = new PartyHost(ports, this.#role());
@@ -107,8 +112,15 @@ export class CosignerHost {
       beside: (wallet, _session, effect) => this.#beside(wallet, effect),
       besideChange: () => [],
       opening: (message, kind) => this.#opening(message, kind),
+      counted: (message) => this.#count(message),
       ...{ sessionEnded() {}, unknown() {}, settled() {}, greeted() {}, lost() {} },
     };
+  }
+
+  /** A store that takes nothing answers nothing: S signs no transfer without the answer. */
+  async #count({ body }: Message): Promise<void> {
+    const own = await this.#counts.told(countOfBody(body));
+    this.host.ports.link.send(linkMessage(1, "counted", NO_WALLET, 0, countBody(own)));
   }
 
   #beside(

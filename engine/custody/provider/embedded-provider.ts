@@ -5,6 +5,7 @@
 import { ServiceError } from "../../domain/errors.js";
 import type { FailureKind } from "../mpc/base/outcome.js";
 import type { RefreshMode } from "../mpc/state/state-row.js";
+import type { Verdict } from "../mpc/state/two-phase.js";
 import type { HeldWallet } from "./held-wallet.js";
 import type { SessionOutcome } from "./live-session.js";
 import type { StoredParty } from "./party-store.js";
@@ -26,6 +27,16 @@ import type {
 } from "./wallet-provider.js";
 import { WalletRows } from "./wallet-rows.js";
 
+/** What the last meeting of the two parties came to for a wallet. */
+interface WalletAgreement {
+  readonly walletId: string;
+  /** At this side. */
+  readonly epoch: number;
+  readonly verdict: Verdict;
+  /** False: it is still being asked. */
+  readonly isSettled: boolean;
+}
+
 /** A caller without a key, as the audit log names it. */
 const NO_KEY = "local";
 
@@ -36,6 +47,10 @@ export class EmbeddedProvider implements WalletProvider {
   readonly #acts: WalletActs;
   readonly #creations: WalletCreations;
   readonly #failed: Record<FailureKind, number> = { transport: 0, refused: 0, violation: 0, cheat: 0, fault: 0 };
+  /** The service's store has counted on. */
+  readonly tellCount = (): void => this.#service.tellCount();
+  /** Whether the co-signer holds the same of each wallet, as far as the two have settled it; null: they have not met. */
+  readonly agreement = (): readonly WalletAgreement[] | null => agreementOf(this.#service);
   #signedCount = 0;
   #wasReady = false;
 
@@ -150,6 +165,13 @@ export class EmbeddedProvider implements WalletProvider {
     if (hasOpened) for (const each of rows.all()) this.#acts.refreshIfDue(each);
     else if (wallet !== null) this.#acts.refreshIfDue(wallet);
   }
+}
+
+function agreementOf({ host }: ServiceHost): readonly WalletAgreement[] | null {
+  if (!host.isReady) return null;
+  return [...host.rows.all()].flatMap(({ id, row, verdict, isSettled }) =>
+    row === null || row.activeEpoch === 0 ? [] : [{ walletId: id, epoch: row.activeEpoch, verdict, isSettled }],
+  );
 }
 
 function problemOf({ host }: ServiceHost, { linkProblem }: ProviderPorts): SignerProblem | null {

@@ -10,7 +10,15 @@ export function abortMessage(self: Party, names: SessionNames, abort: AbortBody)
   return { header: headerOf(kindNamed("abort"), self, names, NO_SID, body.byteLength), body };
 }
 
-export type LinkMessageName = "hello" | "state" | "stateReply" | "freeze" | "frozen" | "activated";
+export type LinkMessageName =
+  | "hello"
+  | "state"
+  | "stateReply"
+  | "count"
+  | "counted"
+  | "freeze"
+  | "frozen"
+  | "activated";
 
 /** It belongs to no session: its ctr is 0. */
 export function linkMessage(

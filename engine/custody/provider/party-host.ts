@@ -206,6 +206,7 @@ export class PartyHost<Request> implements LinkListener {
   async #ofLink(message: Message, { name }: MessageKind): Promise<void> {
     if (name === "state") return this.exchange.onState(message);
     if (name === "stateReply") return this.exchange.onReply(message);
+    if (name === "count" || name === "counted") return this.#role.counted(message);
     const wallet = this.rows.get(message.header.walletId);
     if (wallet === null) return this.#dropped();
     if (name === "freeze") return wallet.inTurn(() => this.#frozenByPeer(wallet, message.header.epoch));

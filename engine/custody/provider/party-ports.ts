@@ -35,5 +35,7 @@ export interface PartyRole {
   /** The wallet is settled with the peer, or all are (null). */
   settled(wallet: HeldWallet | null): void;
   greeted(): void;
+  /** The count of the service's store: what S says of it, or what C has. */
+  counted(message: Message): Promise<void>;
   lost(): void;
 }

@@ -4,6 +4,7 @@ import type { StateStore } from "../../storage/state-store.js";
 import type { RandomSource } from "../mpc/base/random.js";
 import type { CreationWrites } from "./wallet-provider.js";
 import type { HeldWallet } from "./held-wallet.js";
+import type { CountedStore } from "./instance-count.js";
 import type { HostPorts } from "./party-ports.js";
 import type { PolicyRules } from "./session-outcomes.js";
 import type { ServiceRequest } from "./session-runner.js";
@@ -25,6 +26,8 @@ export interface ProviderPorts extends HostPorts<ServiceRequest> {
   readonly rules: PolicyRules;
   readonly random: RandomSource;
   readonly creationWrites: CreationWrites;
+  /** The count of the service's store, which the co-signer keeps. */
+  readonly instance: CountedStore;
   /** What the connection itself knows of its state while none stands. */
   linkProblem(): SignerProblem | null;
 }

@@ -9,6 +9,8 @@ import { allowsRefresh } from "../mpc/state/refresh-mode.js";
 import type { RefreshMode } from "../mpc/state/state-row.js";
 import { CreationRows } from "./creation-rows.js";
 import type { HeldWallet } from "./held-wallet.js";
+import { linkMessage } from "./host-messages.js";
+import { countBody, countOfBody } from "./instance-count.js";
 import type { LiveSession, SessionNames, SessionOutcome } from "./live-session.js";
 import { droppedWrite, LostWallets, undroppedWrite } from "./lost-wallets.js";
 import { PartyHost } from "./party-host.js";
@@ -33,6 +35,8 @@ export interface ServiceListener {
 
 type ServicePorts = Omit<ProviderPorts, "owners" | "intents" | "rules" | "random" | "linkProblem">;
 
+const NO_WALLET = new Uint8Array(16);
+
 export class ServiceHost {
   readonly host: PartyHost<ServiceRequest>;
   readonly #ports: ServicePorts;
@@ -41,6 +45,12 @@ export class ServiceHost {
   readonly #lost = new LostWallets();
   readonly waiters: Waiters;
   readonly creationRows: CreationRows;
+  /** Without effect where the two have not met: they tell each other when they do. */
+  readonly tellCount = (): void => {
+    if (!this.host.greeting.isGreeted) return;
+    const { instance, link } = this.#ports;
+    link.send(linkMessage(0, "count", NO_WALLET, 0, countBody(instance.current)));
+  };
 
   constructor(ports: ServicePorts, walletRows: WalletRows, listener: ServiceListener) {
     this.#ports = ports;
@@ -223,7 +233,12 @@ export class ServiceHost {
         this.#listener.settled(wallet);
         this.waiters.wake();
       },
-      greeted: () => this.#lost.greeted(),
+      greeted: () => {
+        this.#lost.greeted();
+        this.#ports.instance.met();
+        this.tellCount();
+      },
+      counted: async ({ body }) => this.#ports.instance.heard(countOfBody(body)),
       lost: () => {
         this.#listener.lost();
         this.waiters.wake();

@@ -129,6 +129,8 @@ export interface WalletProvider {
   find(name: string, ownerId: string | null): Wallet | null;
   /** In ascending order of wallet id. `after`: exclusive start. */
   list(ownerId: string | null, after: string | null, limit: number): WalletPage;
+  /** Of all owners, for the operator. */
+  all(): readonly Wallet[];
   /** SIGNER_UNAVAILABLE with context `isUnsettled`: asked for again it is the same request, not a second one. */
   sign(walletId: string, origin: SigningOrigin, request: SigningRequest): Promise<WalletSignature>;
   status(): WalletProviderStatus;

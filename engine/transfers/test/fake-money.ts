@@ -148,6 +148,7 @@ export class FakeMoney {
               look(() => this.#listed(this.moves).find(({ name }) => name === ask.clientTranId)).then(idOf),
           }
         : null,
+      history: async () => this.#ok([]),
       balances: async () => this.#ok([]),
     };
   }

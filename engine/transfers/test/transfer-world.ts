@@ -26,6 +26,7 @@ export const START = { token: 10n ** 15n, native: 10n ** 18n } as const;
 export interface Life {
   readonly transfers: Transfers;
   readonly keeper: TransferKeeper;
+  readonly book: TransferBook;
   readonly isDead: () => boolean;
   readonly acts: () => number;
 }
@@ -77,6 +78,7 @@ export class TransferWorld {
       chains: new Map([[CHAIN_ID, this.chain.port(gate)]]),
       rails: new Map([this.named, this.listed].map((money) => [money.venue, money.port(gate)])),
       openSession: async (_walletId, venue) => (venue === "venueone" ? this.named : this.listed).session(),
+      ...{ instance: null, blocks: { assertFree() {} } },
       clock: this.clock,
       newId: () => this.newId(),
       logger: silentLogger,
@@ -88,7 +90,12 @@ export class TransferWorld {
     const rounds = new Rounds(parts);
     this.#keeper = new TransferKeeper(parts, rounds);
     const transfers = new Transfers(parts, rounds, { depositWaitMs: maxWaitMs, lookMs: 500 });
-    return { transfers, keeper: this.#keeper, isDead, acts };
+    return { transfers, keeper: this.#keeper, book, isDead, acts };
+  }
+
+  /** As no life of its own sees them. */
+  rails(): TransferParts["rails"] {
+    return new Map([this.named, this.listed].map((money) => [money.venue, money.port((act) => act())]));
   }
 
   newId(): string {

@@ -52,10 +52,10 @@ export class VenueoneDeposits implements DepositRail {
     const isOurs = (row: VenueoneWireLedgerRow): row is DepositRow =>
       row.kind === "deposit" && decimals !== undefined && tokenUnits(row.usdc, decimals, "usdc") === amount;
     const row = await ledger.find(account, sentAtMs + clockOffsetMs() - DATED_WITHIN_MS, isOurs, options);
-    return normalizedRead(row, "ledger", (found) => (found === null ? null : { venueId: idOf(found) }));
+    return normalizedRead(row, "ledger", (found) => (found === null ? null : { venueId: creditId(found) }));
   }
 }
 
-function idOf({ hash, time }: DepositRow): string {
+export function creditId({ hash, time }: DepositRow): string {
   return hash === null || NO_HASH.test(hash) ? String(time) : hash;
 }

@@ -29,6 +29,36 @@ export class LedgerSearch {
     fits: (row: VenueoneWireLedgerRow) => row is Row,
     options: CallOptions,
   ): Promise<Read<Row | null>> {
+    let found: Row | undefined;
+    const read = await this.#pages(account, sinceVenueMs, options, (rows) => {
+      found = rows.find(fits);
+      return found !== undefined;
+    });
+    return read.ok ? { ...read, value: found ?? null } : read;
+  }
+
+  /** Every row. */
+  async all(
+    account: string,
+    sinceVenueMs: number,
+    options: CallOptions,
+  ): Promise<Read<readonly VenueoneWireLedgerRow[]>> {
+    // The last row of a page is the first of the next.
+    const all = new Map<string, VenueoneWireLedgerRow>();
+    const read = await this.#pages(account, sinceVenueMs, options, (rows) => {
+      for (const row of rows) all.set(JSON.stringify(row), row);
+      return false;
+    });
+    return read.ok ? { ...read, value: [...all.values()] } : read;
+  }
+
+  /** Until `take` has what it wants. */
+  async #pages(
+    account: string,
+    sinceVenueMs: number,
+    options: CallOptions,
+    take: (rows: readonly VenueoneWireLedgerRow[]) => boolean,
+  ): Promise<Read<readonly VenueoneWireLedgerRow[]>> {
     const deadline = new Deadline(this.#clock, options);
     let startMs = Math.floor(sinceVenueMs);
     for (let page = 0; page < PAGES_MAX; page++) {
@@ -36,9 +66,8 @@ export class LedgerSearch {
       if (left === null) return failedRead("TIMEOUT", "no time left for the ledger");
       const rows = await this.#rest.info({ type: TYPE, user: account, startTime: startMs }, decodeLedger, left);
       if (!rows.ok) return rows;
-      const found = rows.value.find(fits);
       const lastMs = rows.value.at(-1)?.time ?? startMs;
-      if (found !== undefined || rows.value.length < ROWS_MAX) return { ...rows, value: found ?? null };
+      if (take(rows.value) || rows.value.length < ROWS_MAX) return rows;
       // A whole page of one millisecond: what follows it cannot be asked for.
       if (lastMs <= startMs) break;
       startMs = lastMs;

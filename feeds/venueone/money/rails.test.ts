@@ -274,3 +274,43 @@ describe("a deposit in the venue's ledger", () => {
     expect(await look(row)).toMatchObject({ ok: true, value: null });
   });
 });
+
+describe("the history of an account's money at venueone", () => {
+  it("has every deposit and withdrawal since, on our clock, and nothing else", async () => {
+    const asked: number[] = [];
+    const on = ledger((startMs) => {
+      asked.push(startMs);
+      return [
+        rowAt(startMs + 1, { type: "deposit", usdc: "7.5" }),
+        rowAt(startMs + 2, { type: "spotTransfer", token: "HYPE", amount: "1" }),
+        rowAt(startMs + 3, { type: "withdraw", usdc: "24.5", nonce: 77, fee: "1.0" }),
+      ];
+    });
+    const sinceMs = on.clock.wallMs() - DAY_MS;
+    const read = await on.money.history(ACCOUNT, sinceMs, null, OPTIONS);
+    const offsetMs = (asked[0] ?? 0) - sinceMs;
+    expect(read).toMatchObject({
+      ok: true,
+      value: [
+        { kind: "deposit", asset: "USDC", amounts: ["7.5"], hash: null, atMs: sinceMs + 1, hasFailed: false },
+        // With the fee in it, or without.
+        { kind: "withdrawal", venueId: "77", amounts: ["24.5", "25.5"], atMs: sinceMs + 3 },
+      ],
+    });
+    expect(Math.abs(offsetMs)).toBeLessThan(DAY_MS);
+  });
+
+  it("is read to its end, each row once, or not at all", async () => {
+    const paged = ledger((startMs) => {
+      const firstMs = Math.max(startMs, 1_000);
+      const count = firstMs > 1_000 + 499 * 2 ? 3 : 500;
+      return Array.from({ length: count }, (_, index) => rowAt(firstMs + index, { type: "deposit", usdc: "1" }));
+    });
+    const read = await paged.money.history(ACCOUNT, 0, null, OPTIONS);
+    expect(read.ok && new Set(read.value.map(({ atMs }) => atMs)).size).toBe(read.ok ? read.value.length : -1);
+    const endless = ledger((startMs) =>
+      Array.from({ length: 500 }, (_, index) => rowAt(startMs + index, { type: "deposit", usdc: "1" })),
+    );
+    expect(await endless.money.history(ACCOUNT, 0, null, OPTIONS)).toMatchObject({ ok: false, code: "BAD_RESPONSE" });
+  });
+});

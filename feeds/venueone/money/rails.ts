@@ -6,6 +6,7 @@ import type { NonceSequencer } from "../../shared/orders/nonce-sequencer.js";
 import type { VenueoneRest } from "../account/rest.js";
 import { CollateralReads } from "./collateral.js";
 import { VenueoneDeposits } from "./deposit.js";
+import { readHistory } from "./history.js";
 import { LedgerSearch } from "./ledger.js";
 import { bridgeRoute, DEFAULT_ROUTES, type VenueoneRouteOptions } from "./routes.js";
 import { VenueoneWithdrawals } from "./withdraw.js";
@@ -32,6 +33,8 @@ export function createMoneyRails({ clock, route, ...deps }: MoneyRailsDeps): Ven
     deposits: new VenueoneDeposits({ ledger, routes, clockOffsetMs }),
     withdrawals: new VenueoneWithdrawals({ ...deps, ledger, collateral, tokens: routes.map(({ token }) => token) }),
     internal: null,
+    history: (account, sinceMs, _session, options) =>
+      readHistory(ledger, account.toLowerCase(), sinceMs, clockOffsetMs(), options),
     balances: (account, _session, options) => collateral.balances(account, options),
   };
 }

@@ -34,7 +34,7 @@ import { signedBody, signedText } from "./user-act.js";
 import { draftOf, outcomeOfRefusal, readRequest, requestOf, type WithdrawRequest } from "./withdraw-act.js";
 
 /** Whole USDC (bridge page); taken for a part of the amount, as the ledger's separate figures suggest (unverified). */
-const FEE_USDC = 1n;
+export const FEE_USDC = 1n;
 /** Its other indexes were measured to lag up to 1.1 s; the ledger's lag was not. */
 const HISTORY_LAG_MS = 10_000;
 /** The row may be dated before the answer, and our clock may be wrong by this. */

@@ -16,7 +16,7 @@ import { WALLET_NONCE_WINDOW_MS } from "./withdraw-act.js";
 
 /** Both are said of money that has arrived: one page's sample and another's. */
 const ARRIVED: ReadonlySet<string> = new Set(["SUCCESS", "COMPLETED"]);
-const FAILED = "FAILED";
+export const FAILED = "FAILED";
 /** What a request was sent at and what the venue dated it differ by the window of its nonce at most. */
 const DATED_WITHIN_MS = NONCE_WINDOW_MS;
 

@@ -80,3 +80,43 @@ describe("routes", () => {
     }
   });
 });
+
+describe("the history of an account's money at venuetwo", () => {
+  const INCOME = { symbol: "", incomeType: "TRANSFER", asset: "USDT", info: "TRANSFER" };
+  const income = (row: object) => ({ ...INCOME, ...row });
+  const scene = (moves: unknown, rows: unknown) =>
+    moneyScene({ "/fapi/v3/aster/deposit-withdraw-history": ok(moves), "/fapi/v3/income": ok(rows) });
+
+  it("has what came, went and moved between the accounts since, failures with their word", async () => {
+    const out = { ...ROW, id: "6", type: "WITHDRAW", amount: "3.5", txHash: null };
+    const moves = [ROW, { ...ROW, time: 0 }, out, { ...out, id: "7", state: "FAILED" }];
+    const rows = [
+      income({ income: "5.00000000", time: 2, tranId: 91 }),
+      income({ income: "-1.5", time: 3, tranId: 92 }),
+      income({ income: "9", time: 0, tranId: 93 }),
+    ];
+    const { money, session } = scene(moves, rows);
+    const read = await money.history(ACCOUNT, 1, session, OPTIONS);
+    const value = read.ok ? read.value : [];
+    expect(value.map(({ kind, venueId, amounts, kindType }) => [kind, venueId, ...amounts, kindType])).toEqual([
+      ["deposit", "5", "12", null],
+      ["withdrawal", "6", "3.5", null],
+      ["withdrawal", "7", "3.5", null],
+      ["internal", "91", "5.00000000", "SPOT_FUTURE"],
+      ["internal", "92", "1.5", "FUTURE_SPOT"],
+    ]);
+    expect(value.map(({ hasFailed }) => hasFailed)).toEqual([false, false, true, false, false]);
+    expect(value[0]).toMatchObject({ chainId: 56, asset: "USDT", hash: HASH, atMs: 1 });
+  });
+
+  it("is whole or not known: without a key, from a page, and where one answer has as many as fit", async () => {
+    const { money, session } = scene([], "<html>");
+    expect(await money.history(ACCOUNT, 1, null, OPTIONS)).toMatchObject({ ok: false, code: "NEEDS_CREDENTIALS" });
+    expect(await money.history(ACCOUNT, 1, session, OPTIONS)).toMatchObject({ ok: false, code: "BAD_RESPONSE" });
+    const full = scene(
+      [],
+      Array.from({ length: 1_000 }, (_, index) => income({ income: "1", time: 2, tranId: index })),
+    );
+    expect(await full.money.history(ACCOUNT, 1, full.session, OPTIONS)).toMatchObject({ ok: false });
+  });
+});

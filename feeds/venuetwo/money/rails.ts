@@ -12,6 +12,7 @@ import { AgentRights } from "./agent-rights.js";
 import { VenuetwoDeposits } from "./deposit.js";
 import { FeeEstimates } from "./fee-estimates.js";
 import { heldSession } from "./held-session.js";
+import { readHistory } from "./history.js";
 import { DEFAULT_ROUTES, depositRoute, type VenuetwoRouteOptions } from "./routes.js";
 import { VenuetwoTransfers } from "./transfer.js";
 import { decodePerpAssets, decodeSpotAccount, type VenuetwoWireAsset } from "./wire.js";
@@ -41,6 +42,7 @@ export function createMoneyRails(deps: MoneyRailsDeps): VenueMoney {
       ...{ clockOffsetMs, leastOffsetMs },
     }),
     internal: new VenuetwoTransfers({ rest, clock, clockOffsetMs }),
+    history: (_account, sinceMs, session, options) => readHistory(rest, sinceMs, clockOffsetMs(), session, options),
     balances: (_account, session, options) => readBalances(rest, spotRest, session, options),
   };
 }

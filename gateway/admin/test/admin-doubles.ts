@@ -76,6 +76,7 @@ export function memoryPorts(changes: Partial<AdminPorts> = {}) {
     keys,
     audit,
     wallets: null,
+    reconcile: null,
     status: () => ({
       running: true,
       version: "0.1.0",

@@ -202,6 +202,7 @@ function nativeLeverageRoute(context: TradingContext): Route {
       );
       requireSameWallet(wallet, ask.headers[WALLET_HEADER], body.userId, body.walletIdOrAddress);
       const symbol = settingSymbol(context, NATIVE_VENUE, body.symbol);
+      trading.assertOpens();
       const answer = await trading.orders.setLeverage(
         {
           venue: NATIVE_VENUE,
@@ -276,6 +277,7 @@ function settingRoute(
     sends: true,
     async answer(ask) {
       const venue = exchangeOf(ask.params["exchange"] ?? "");
+      context.trading.assertOpens();
       const answer = await set(ask, venue);
       if (!answer.ok) throw refusalError(answer, venue);
       const data = settingsData(venue, answer);

@@ -142,6 +142,7 @@ export class WalletWorld {
       ...{ runner: createServiceRunner(runnerPorts(ring, key, secp256k1)), store: new DurablePartyStore(store) },
       ...{ intents: { encode: signingIntent }, rules: { explain: refusalReply }, linkProblem: () => null },
       creationWrites: () => [],
+      instance: { current: { id: "00".repeat(16), count: 1 }, met() {}, heard() {} },
     });
     const provider = this.service;
     const restores = new WalletRestores({
@@ -164,6 +165,7 @@ export class WalletWorld {
       ...{ ...rest, store: new DurablePartyStore(store) },
       runner: createCosignerRunner(runnerPorts(ring, key, secp256k1)),
       dayBook: new PolicyDayBook({ book, nowMs: () => this.clock.wallMs(), refused() {} }),
+      counts: { told: async (theirs) => theirs },
     });
     const host = this.cosigner;
     const restores = new WalletRestores({

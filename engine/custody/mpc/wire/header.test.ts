@@ -33,11 +33,11 @@ function headerOf(type: number, changes: Partial<Header> = {}): Header {
 }
 
 describe("the version", () => {
-  it("is raised with the layout of any message: these lengths are those of version 2", () => {
+  it("is raised with the layout of any message: these lengths are those of version 3", () => {
     const lengths = MESSAGE_KINDS.map(({ name, bytesMin, bytesMax }) => `${name} ${bytesMin} ${bytesMax}`).join();
     expect([PROTOCOL_VERSION, hash("sha256", lengths, "hex")]).toEqual([
-      2,
-      "a91881e821b7240cb913b5a895130b0e09857e506810530d2499d63b28ea2c2a",
+      3,
+      "e9266028755272fe89dfb0622194d8a0c4ea4ad38121c7a95de1d2e6406c823b",
     ]);
   });
 });
@@ -76,9 +76,9 @@ describe("the header of a frame", () => {
   it("is checked in the order of the page", () => {
     const bad = { version: 1, length: 1, from: 0, to: 0, seq: 99 };
     expect(checkFrame(headerOf(0x44, bad), 0)).toMatchObject({ fault: "version" });
-    expect(checkFrame(headerOf(0x44, { ...bad, version: 2 }), 0)).toMatchObject({ fault: "type" });
-    expect(checkFrame(headerOf(0x33, { ...bad, version: 2 }), 0)).toMatchObject({ fault: "length" });
-    const legal = { version: 2, length: 40_227 };
+    expect(checkFrame(headerOf(0x44, { ...bad, version: 3 }), 0)).toMatchObject({ fault: "type" });
+    expect(checkFrame(headerOf(0x33, { ...bad, version: 3 }), 0)).toMatchObject({ fault: "length" });
+    const legal = { version: 3, length: 40_227 };
     expect(checkFrame(headerOf(0x33, { ...bad, ...legal }), 0)).toMatchObject({ fault: "from", closes: false });
     expect(checkFrame(headerOf(0x33, { ...bad, ...legal, from: 1, to: 1 }), 0)).toMatchObject({ fault: "to" });
     expect(checkFrame(headerOf(0x33, { ...bad, ...legal, from: 1 }), 0)).toMatchObject({ fault: "seq" });

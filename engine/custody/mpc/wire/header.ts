@@ -7,8 +7,8 @@ import type { Party } from "../base/parameters.js";
 import { isLegalLength, kindOfType, type MessageKind } from "./message-types.js";
 
 export const HEADER_BYTES = 69;
-/** Raised with the layout of any message. 2: RF1 has `peerCtr`. */
-export const PROTOCOL_VERSION = 2;
+/** Raised with the layout of any message. 2: RF1 has `peerCtr`. 3: `Count` and `Counted`. */
+export const PROTOCOL_VERSION = 3;
 
 const TYPE_AT = 1;
 const WALLET_AT = 2;

@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { ProtocolError } from "../base/outcome.js";
-import { decodeAbort, decodeHello, decodeState, encodeAbort, encodeHello, encodeState } from "./link-bodies.js";
+import {
+  decodeAbort,
+  decodeCount,
+  decodeHello,
+  decodeState,
+  encodeAbort,
+  encodeCount,
+  encodeHello,
+  encodeState,
+} from "./link-bodies.js";
 
 const tag = (fill: number) => new Uint8Array(32).fill(fill);
 
@@ -18,6 +27,8 @@ describe("bodies outside sessions", () => {
     expect(encodeHello(decodeHello(encodeHello(hello)))).toEqual(encodeHello(hello));
     const abort = { class: "refused", code: "POLICY", detail: 517 } as const;
     expect(decodeAbort(encodeAbort(abort))).toEqual(abort);
+    const counted = { id: tag(6).subarray(16), count: 2n ** 53n };
+    expect(encodeCount(decodeCount(encodeCount(counted)))).toEqual(encodeCount(counted));
   });
 
   it("of a state that no row can have are malformed", () => {

@@ -1,4 +1,4 @@
-/** Bodies of the messages that belong to no session: `Hello`, `State`, `Activate`, `Abort` (docs/mpc.md, 3.3). */
+/** Bodies of the messages that belong to no session: `Hello`, `State`, `Count`, `Activate`, `Abort` (docs/mpc.md, 3.3). */
 
 import { type RefusalCode, violation } from "../base/outcome.js";
 import { STAGE_CODES, STATUS_CODES, type Stage, type WireStatus } from "../state/state-row.js";
@@ -10,6 +10,7 @@ import { isZero } from "./header.js";
 const TAG_BYTES = 32;
 const STATE_BYTES = 82;
 const HELLO_BYTES = 121;
+const COUNT_BYTES = 24;
 
 export interface Hello {
   readonly suite: Uint8Array;
@@ -76,6 +77,22 @@ function epochView(epoch: number, tag: Uint8Array): EpochView | null {
   if (epoch !== 0) return { epoch, tag };
   if (!isZero(tag)) throw violation("tag of no epoch");
   return null;
+}
+
+/** How far a service's store has counted (engine/storage/instance), and which one it was. */
+interface CountBody {
+  /** 16 bytes. */
+  readonly id: Uint8Array;
+  readonly count: bigint;
+}
+
+export function encodeCount({ id, count }: CountBody): Buffer {
+  return new BodyWriter(COUNT_BYTES).raw(id, 16).u64(count).finish();
+}
+
+export function decodeCount(body: Uint8Array): CountBody {
+  const reader = new BodyReader(body, COUNT_BYTES);
+  return reader.whole({ id: reader.bytes(16), count: reader.u64() });
 }
 
 export function encodeTag(tag: Uint8Array): Buffer {

@@ -94,7 +94,10 @@ export class CustodyBench {
     };
     if (party === 1) {
       const runner = this.mortal(memory, createCosignerRunner(ports));
-      this.cosigner = new CosignerHost({ ...shared, runner, dayBook: plainDayBook(this.judged) });
+      this.cosigner = new CosignerHost({
+        ...{ ...shared, runner, dayBook: plainDayBook(this.judged) },
+        counts: { told: async (theirs) => theirs },
+      });
       await this.cosigner.start();
       return;
     }
@@ -110,6 +113,7 @@ export class CustodyBench {
         }),
       },
       linkProblem: () => "UNREACHABLE",
+      instance: { current: { id: "00".repeat(16), count: 1 }, met() {}, heard() {} },
       creationWrites: ({ who, walletId, isMade }) => {
         const [outcome, details] = isMade ? ["done", {}] : ["failed", { code: "SIGNER_UNAVAILABLE" }];
         const value = encodeJson({ who, what: "wallet.create", subject: walletId, outcome, details });
