@@ -30,12 +30,18 @@ import type { Recording } from "./recording.js";
 import { type Money, openMoney } from "./transfers.js";
 import { openVenueKeys, type VenueKeys, type VenueKeysParts } from "./venue-keys.js";
 
+/** Both parties apart from the service's own keys and rows. */
+export interface CustodyElsewhere extends Pick<CustodyParts, "config" | "store" | "ring"> {
+  /** What the routes see instead of the wallets themselves. */
+  readonly around?: (wallets: WalletProvider) => WalletProvider;
+}
+
 export interface WalletsParts {
   readonly config: Config;
   /** Instead of what the configuration names (wiring.ts). */
   readonly overrides: {
     readonly walletProvider?: WalletProvider;
-    readonly throwawayCustody?: Pick<CustodyParts, "config" | "store" | "ring">;
+    readonly throwawayCustody?: CustodyElsewhere;
   };
   readonly store: StateStore;
   readonly hash: KeyedHash;
@@ -78,8 +84,9 @@ export async function startWallets(parts: WalletsParts): Promise<Wallets> {
   await assertNoOutsideWallets(own.store);
   const custody = await openCustody({ ...own, owners, audit, clock, random, logger, logLevel: config.logLevel });
   undo.push(() => custody.stop());
-  const held = await startKeys(parts, { ...own, provider: custody.provider });
-  return { provider: custody.provider, custody, ...held, actWrites };
+  const served = throwawayCustody?.around?.(custody.provider) ?? custody.provider;
+  const held = await startKeys(parts, { ...own, provider: served });
+  return { provider: served, custody, ...held, actWrites };
 }
 
 async function startOutsideSigner(parts: WalletsParts): Promise<WalletProvider | null> {
