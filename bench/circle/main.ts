@@ -1,8 +1,9 @@
 /**
  * `npm run circle`: money of a server wallet goes the whole way through a running demo, as a user would take it there
- * with fetch alone. Into venuetwo, to its perpetual account, through a trade, and out again; the same at venueone. Each
+ * with fetch alone. Into one venue, to its perpetual account, through a trade, and out again; the same at the other. Each
  * step prints the balances, and at the end the sums. The exit code is 0 only where all of them are exact.
  */
+import { NATIVE_VENUE, WALLET_VENUE } from "../../schemas/venues.js";
 import { venueCircle } from "./venue-circle.js";
 import { CircleError, User } from "./user.js";
 import { belowLastDigit, differences, printAtto } from "./sums.js";
@@ -19,7 +20,7 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 async function circle(base: string): Promise<number> {
   const user = new User(base);
   let wrong = 0;
-  for (const venue of ["venuetwo", "venueone"] as const) {
+  for (const venue of [NATIVE_VENUE, WALLET_VENUE]) {
     const { asset, coin, sums } = await venueCircle(user, venue, say);
     say(`${venue}: sums`);
     const rows: [string, bigint, string][] = [

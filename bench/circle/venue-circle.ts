@@ -1,5 +1,6 @@
 /** One wallet's way through one venue and back. */
 import { randomBytes } from "node:crypto";
+import { NATIVE_VENUE, WALLET_VENUE } from "../../schemas/venues.js";
 import {
   type Atto,
   type CircleSums,
@@ -13,7 +14,7 @@ import {
 } from "./sums.js";
 import { CircleError, type Fields, type User } from "./user.js";
 
-export type CircleVenue = "venuetwo" | "venueone";
+export type CircleVenue = typeof NATIVE_VENUE | typeof WALLET_VENUE;
 
 interface Plan {
   readonly chainId: number;
@@ -27,17 +28,17 @@ interface Plan {
 }
 
 const PLANS: Readonly<Record<CircleVenue, Plan>> = {
-  venuetwo: {
+  [NATIVE_VENUE]: {
     ...{ chainId: 56, network: "network_56", asset: "USDT", coin: "coins of chain 56" },
     ...{ digits: 8, accounts: ["perp", "spot"] },
   },
-  venueone: {
+  [WALLET_VENUE]: {
     ...{ chainId: 42161, network: "arbitrum", asset: "USDC", coin: "coins of chain 42161" },
     ...{ digits: 6, accounts: ["perp"] },
   },
 };
 const DEPOSIT = "250.5";
-/** From venuetwo's spot account to the one that trades. */
+/** From the spot account, where there is one, to the one that trades. */
 const ACROSS = "150";
 const SIZE = "0.001";
 
@@ -82,9 +83,9 @@ class Trip {
 
   async run(): Promise<CircleSums> {
     const before = await this.#create();
-    const isNative = this.#venue === "venuetwo";
+    const isNative = this.#venue === NATIVE_VENUE;
     let transferId: string;
-    // venueone knows a wallet from its first deposit on; venuetwo takes the key of one that it has never seen.
+    // One venue knows a wallet from its first deposit on; the other takes the key of one that it has never seen.
     if (isNative) await this.#register();
     if (isNative) transferId = await this.#deposit();
     else {
@@ -154,7 +155,7 @@ class Trip {
   async #transfer(): Promise<void> {
     const { walletId } = this.#wallet;
     const body = { walletId, asset: this.#plan.asset, amount: ACROSS, kindType: "SPOT_FUTURE" };
-    const { data } = await this.#user.act("/api/venuetwo/wallet/transfer", body);
+    const { data } = await this.#user.act(`/api/${NATIVE_VENUE}/wallet/transfer`, body);
     const { tranId, transferId, status } = data as Fields;
     if (status !== "SUCCESS") await this.#ended(String(transferId), (row) => row["state"] === "confirmed");
     await this.#step(
@@ -200,16 +201,16 @@ class Trip {
     const { userId } = this.#wallet;
     const reply = await this.#user.act(
       `/api/trading/${this.#venue}/orders`,
-      { userId, ...body, ...(this.#venue === "venueone" ? { price: await this.#worst(side) } : {}) },
+      { userId, ...body, ...(this.#venue === WALLET_VENUE ? { price: await this.#worst(side) } : {}) },
       headers,
     );
     const { data = reply } = reply as { readonly data?: Fields };
     return `order ${String((data as Fields)["orderId"])}`;
   }
 
-  /** venueone's orders name their worst price. */
+  /** Orders there name their worst price. */
   async #worst(side: "BUY" | "SELL"): Promise<string> {
-    const { data } = await this.#user.read("/api/trading/venueone/ticker/BTC");
+    const { data } = await this.#user.read(`/api/trading/${WALLET_VENUE}/ticker/BTC`);
     const [whole = "0"] = String((data as Fields)["markPrice"]).split(".");
     return String(side === "BUY" ? (BigInt(whole) * 101n) / 100n : (BigInt(whole) * 99n) / 100n);
   }
@@ -229,8 +230,8 @@ class Trip {
       const done = await this.#withdraw(account, amount, false);
       paid += amount - (isInside ? fee : 0n);
       fees += fee;
-      // venueone does not say what its bridge paid; the chain does.
-      if (this.#venue === "venuetwo")
+      // The other venue does not say what its bridge paid; the chain does.
+      if (this.#venue === NATIVE_VENUE)
         await this.#ended(String(done["transferId"]), (row) => row["payout"] === "completed");
       const due = before.token - parseAtto(DEPOSIT) + paid;
       await this.#user.until("the money back on chain", async () => ((await this.#held()).token >= due ? true : null));
@@ -248,13 +249,13 @@ class Trip {
     const { chainId, asset } = this.#plan;
     const common = { chainId, ...(dryRun ? { dryRun } : {}) };
     const reply =
-      this.#venue === "venuetwo"
-        ? await this.#user.act("/api/trading/venuetwo/withdraw", {
+      this.#venue === NATIVE_VENUE
+        ? await this.#user.act(`/api/trading/${NATIVE_VENUE}/withdraw`, {
             ...{ walletAddress: address, asset, receiver: address, accountType: account, ...common },
             amount: rawUnits(amount, this.#decimals),
           })
         : await this.#user.act(
-            "/api/trading/venueone/withdraw",
+            `/api/trading/${WALLET_VENUE}/withdraw`,
             { walletIdOrAddress: walletId, destination: address, amount: printAtto(amount), ...common },
             { "x-wallet-id": walletId },
           );
@@ -282,7 +283,7 @@ class Trip {
     if (chain === undefined) throw new CircleError(`the demo runs without chain ${chainId}`);
     const venue = venues.find(({ exchange }) => exchange === this.#venue);
     const { code = "API_KEY_NOT_FOUND" } = (venue?.["error"] ?? {}) as Fields;
-    // Without a key of the wallet venuetwo shows nothing, and there is nothing yet.
+    // Without a key of the wallet a venue may show nothing, and there is nothing yet.
     if (chain["error"] !== undefined || code !== "API_KEY_NOT_FOUND") return null;
     const tokens = chain["tokens"] as readonly Fields[];
     const rows = (venue?.["balances"] ?? []) as readonly Fields[];
