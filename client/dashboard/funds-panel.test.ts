@@ -2,6 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type FakeDocument, type FakeNode, installDocument } from "../test/fake-document.js";
 import { type PageRequest, pageCalls } from "../test/page-calls.js";
+import type { SubscribeParams, SubscriptionListener } from "../stream/state.js";
+import type { TransfersData } from "../stream/topics.js";
 import type { FundRoute } from "../view/funds.js";
 import { FundsPanel } from "./funds-panel.js";
 
@@ -21,7 +23,15 @@ const wallet = (index: number) => ({
 });
 const transfer = (transferId: string, state: string) => ({
   ...{ transferId, kind: "deposit", exchange: "venuetwo", walletId: "w1", address: "0x1", state, reason: null },
-  ...{ reasonText: "", createdAt: 0, updatedAt: 0, asset: "USDT", amount: "5", venueId: null, chainId: 56 },
+  ...{
+    reasonText: "",
+    createdAt: Number(transferId.slice(1)),
+    updatedAt: 0,
+    asset: "USDT",
+    amount: "5",
+    venueId: null,
+    chainId: 56,
+  },
   ...{ network: "network_56", txHash: null, txUrl: "", steps: [], isCreditAwaited: false, receiver: null },
   ...{ accountType: null, fee: null, payout: null, paid: null, kindType: null, clientTranId: null },
 });
@@ -36,11 +46,13 @@ let held: () => object | null;
 let listed: () => object | null;
 /** Of the acts; the body says whether it is a dry run. */
 let act: (request: PageRequest) => object | null | Promise<object | null>;
+let followed: { readonly params: SubscribeParams; readonly listener: SubscriptionListener; readonly isLeft: boolean }[];
 
 beforeEach(() => {
   vi.useFakeTimers();
   page = installDocument();
   asked = [];
+  followed = [];
   held = () => ok({ walletId: "w1", address: "0x1", chains: [], venues: [] });
   listed = () => ok({ transfers: [], nextCursor: null });
   act = ({ body }) =>
@@ -58,7 +70,14 @@ async function shown(count = 2): Promise<FundsPanel> {
     if (request.path.endsWith("/transfers")) return listed();
     return act(request);
   });
-  const panel = new FundsPanel(api, () => {});
+  const stream = {
+    subscribe(params: SubscribeParams, listener: SubscriptionListener) {
+      followed.push({ params, listener, isLeft: false });
+      const at = followed.length - 1;
+      return () => void Object.assign(followed[at] ?? {}, { isLeft: true });
+    },
+  };
+  const panel = new FundsPanel(api, stream, () => {});
   panel.show(ROUTES);
   panel.setWallets(Array.from({ length: count }, (_, index) => wallet(index + 1)));
   await page.settled();
@@ -153,6 +172,52 @@ describe("the funds of a wallet", () => {
     panel.setWallets([]);
     expect([cells("#funds-transfers"), page.node("#funds-deposit").disabled]).toEqual([[], true]);
     expect(page.node("#funds-held-empty").textContent).toBe("No wallet is shown.");
+  });
+});
+
+describe("the stream", () => {
+  const heard = (rows: readonly object[], isEvent: boolean, current = true) => {
+    const transfers = new Map(rows.map((row) => [(row as { transferId: string }).transferId, row]));
+    const event = isEvent ? { event: "transfer.changed", transfer: rows[0] } : null;
+    const data = { topic: "transfers", symbol: "", transfers, event } as unknown as TransfersData;
+    followed.at(-1)?.listener.changed({ data, current, tsMs: 0, heardMs: 0 } as never);
+  };
+  const states = () => cells("#funds-transfers").map(([, , , text]) => text);
+
+  it("shows each change of the wallet that is picked, and balances are read behind it; nothing is read in between", async () => {
+    await shown();
+    expect(followed.map(({ params }) => params)).toEqual([{ topic: "transfers", walletIdOrAddress: "w1" }]);
+    heard([transfer("t2", "broadcast"), transfer("t1", "failed")], false);
+    expect(states()).toEqual(["BROADCAST", "FAILED"]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(reads()).toBe(2);
+    heard([transfer("t2", "confirmed"), transfer("t1", "failed")], true);
+    heard([transfer("t3", "created"), transfer("t2", "confirmed")], true);
+    await page.settled();
+    expect(states()).toEqual(["CREATED", "CONFIRMED", "FAILED"]);
+    // One under way, and one for what came meanwhile.
+    expect(asked.slice(2).map(({ path }) => path)).toEqual(Array(2).fill("/api/wallets/w1/balances"));
+    page.node("#funds-wallet").value = "w2";
+    page.node("#funds-wallet").dispatch("change");
+    expect(followed.map(({ params, isLeft }) => [params.walletIdOrAddress, isLeft])).toEqual([
+      ["w1", true],
+      ["w2", false],
+    ]);
+  });
+
+  it("that is lost or refused is made up for by reading", async () => {
+    listed = () => ok({ transfers: [transfer("t1", "broadcast")], nextCursor: null });
+    await shown();
+    heard([transfer("t1", "broadcast")], false);
+    await vi.advanceTimersByTimeAsync(9_000);
+    expect(reads()).toBe(2);
+    heard([transfer("t1", "broadcast")], false, false);
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(reads()).toBe(4);
+    heard([transfer("t1", "broadcast")], false);
+    followed.at(-1)?.listener.refused?.("AUTH_REQUIRED", "An API key is required");
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(reads()).toBe(6);
   });
 });
 

@@ -1,9 +1,11 @@
 /**
- * Money of one server wallet: what it has on chains and at venues, and its transfers, newest first. Read when it opens,
- * after each act, and every few seconds while a transfer may yet change.
+ * Money of one server wallet: what it has on chains and at venues, and its transfers, newest first. Read when it opens and
+ * after each act. Then the stream brings what changes; while it does not, everything is read every few seconds as long as
+ * a transfer may yet change.
  */
 import type { DataOf } from "../api/operations.js";
 import type { TransferView } from "../../schemas/transfers.js";
+import type { StreamClient, SubscriptionView } from "../stream/stream-client.js";
 import {
   type Act,
   choicesOf,
@@ -29,6 +31,7 @@ type ListedWallet = DataOf<"walletList">["wallets"][number];
 
 export class FundsPanel {
   readonly #api: Calls;
+  readonly #stream: Pick<StreamClient, "subscribe">;
   readonly #panel = part("#funds", HTMLElement);
   readonly #picker = part("#funds-wallet", HTMLSelectElement);
   readonly #more = part("#funds-more", HTMLButtonElement);
@@ -39,13 +42,21 @@ export class FundsPanel {
   /** By wallet id. */
   #shown: FundWallet | null = null;
   #transfers: readonly TransferView[] = [];
+  /** Of the oldest page that was read. */
   #cursor: string | null = null;
+  #hasPage = false;
   /** Counts what is shown: a reply that another wallet or another key asked for is dropped. */
   #view = 0;
   #isReading = false;
+  /** Something changed while balances were read. */
+  #isHeldOld = false;
+  /** The stream shows each change of a transfer. */
+  #isStreamed = false;
+  #leave: () => void = () => {};
 
-  constructor(api: Calls, announce: (text: string) => void) {
+  constructor(api: Calls, stream: Pick<StreamClient, "subscribe">, announce: (text: string) => void) {
     this.#api = api;
+    this.#stream = stream;
     this.#dialog = new FundsDialog(api, announce, () => void this.#read());
     this.#picker.addEventListener("change", () => this.#show(this.#picker.value));
     this.#more.addEventListener("click", () => void this.#readMore());
@@ -75,9 +86,13 @@ export class FundsPanel {
 
   #show(walletId: string): void {
     this.#view++;
+    this.#leave();
+    this.#isStreamed = false;
+    this.#isHeldOld = false;
     this.#shown = this.#wallets.find((one) => one.walletId === walletId) ?? null;
     this.#transfers = [];
     this.#cursor = null;
+    this.#hasPage = false;
     this.#drawPicker();
     this.#drawHeld([]);
     this.#drawTransfers();
@@ -87,12 +102,50 @@ export class FundsPanel {
       this.#shown === null ? "No wallet is shown." : "Asking the service…",
     );
     setText(part("#funds-empty", HTMLElement), this.#shown === null ? "" : "Asking the service…");
-    if (this.#shown !== null) void this.#read();
+    if (this.#shown === null) return;
+    this.#leave = this.#follow(this.#shown.walletId);
+    void this.#read();
   }
 
-  /** Only while a transfer may yet change, and somebody can see it. */
+  #follow(walletIdOrAddress: string): () => void {
+    return this.#stream.subscribe(
+      { topic: "transfers", walletIdOrAddress },
+      { changed: (view) => this.#heard(view), refused: () => (this.#isStreamed = false) },
+    );
+  }
+
+  #heard({ data, current }: SubscriptionView): void {
+    this.#isStreamed = current;
+    if (data?.topic !== "transfers") return;
+    // Rows of the stream are those of the routes.
+    this.#merge([...data.transfers.values()] as unknown as readonly TransferView[]);
+    if (data.event === null) return;
+    if (this.#isReading) this.#isHeldOld = true;
+    else void this.#readHeld();
+  }
+
+  /** Only while a transfer may yet change, the stream does not show it, and somebody can see it. */
   #look(): void {
-    if (!this.#isReading && !document.hidden && this.#transfers.some((one) => fundRow(one).isOpen)) void this.#read();
+    if (this.#isReading || this.#isStreamed || document.hidden) return;
+    if (this.#transfers.some((one) => fundRow(one).isOpen)) void this.#read();
+  }
+
+  async #readHeld(): Promise<void> {
+    const wallet = this.#shown;
+    if (wallet === null) return;
+    const view = this.#view;
+    this.#isReading = true;
+    this.#isHeldOld = false;
+    const parameters = { walletIdOrAddress: wallet.walletId };
+    const held = await this.#api.call("walletBalances", { parameters, timeoutMs: READ_TIMEOUT_MS });
+    this.#endReading(view);
+    if (view === this.#view && held.ok) this.#drawHeld(heldRows(held.data));
+  }
+
+  /** A change that came meanwhile is not in what was read. */
+  #endReading(view: number): void {
+    this.#isReading = false;
+    if (view === this.#view && this.#isHeldOld) void this.#readHeld();
   }
 
   async #read(): Promise<void> {
@@ -106,22 +159,25 @@ export class FundsPanel {
       this.#api.call("walletBalances", { parameters, timeoutMs: READ_TIMEOUT_MS }),
       this.#api.call("walletTransfers", { parameters, query: { limit: PAGE_ROWS } }),
     ]);
-    this.#isReading = false;
-    this.#again.disabled = false;
+    this.#endReading(view);
+    this.#again.disabled = this.#shown === null;
     if (view !== this.#view) return;
     if (held.ok) this.#drawHeld(heldRows(held.data));
-    if (listed.ok) this.#take(listed.data.transfers, listed.data.nextCursor);
+    if (listed.ok) {
+      if (!this.#hasPage) this.#cursor = listed.data.nextCursor;
+      this.#hasPage = true;
+      this.#merge(listed.data.transfers);
+    }
     const refused = held.ok ? listed : held;
     this.#say(refused.ok ? "" : refusalText(refused), refused.ok ? "" : "bad");
   }
 
-  /** The newest page; what is shown of older ones stays. */
-  #take(newest: readonly TransferView[], cursor: string | null): void {
-    const ids = new Set(newest.map(({ transferId }) => transferId));
-    const older = this.#transfers.filter(({ transferId }) => !ids.has(transferId));
-    const hadNone = this.#transfers.length === 0;
-    this.#transfers = [...newest, ...(cursor === null ? [] : older)];
-    if (hadNone) this.#cursor = cursor;
+  /** Newest first. What is known of a transfer replaces what was; none ever goes. */
+  #merge(transfers: readonly TransferView[]): void {
+    const byId = new Map([...this.#transfers, ...transfers].map((one) => [one.transferId, one]));
+    this.#transfers = [...byId.values()].sort(
+      (a, b) => b.createdAt - a.createdAt || (a.transferId < b.transferId ? 1 : -1),
+    );
     this.#drawTransfers();
   }
 
@@ -141,10 +197,8 @@ export class FundsPanel {
       this.#say(refusalText(result), "bad");
       return;
     }
-    const known = new Set(this.#transfers.map(({ transferId }) => transferId));
-    this.#transfers = [...this.#transfers, ...result.data.transfers.filter((one) => !known.has(one.transferId))];
     this.#cursor = result.data.nextCursor;
-    this.#drawTransfers();
+    this.#merge(result.data.transfers);
   }
 
   #drawPicker(): void {

@@ -83,7 +83,7 @@ const closing = new CloseDialog(account, session);
 const panel = new AccountPanel(board, account, session, announce, (position) => closing.open(position));
 new AccountForm(account);
 new TypedDialog(account, session);
-const funds = new FundsPanel(session, announce);
+const funds = new FundsPanel(session, client, announce);
 const wallets = new WalletPanel(session, announce, (listed) => funds.setWallets(listed));
 const signIn = new SignIn(session);
 /** The key that the stream's connection was opened with. */
