@@ -10,8 +10,16 @@ const CALL_MS_MAX = 60_000;
 /** A machine that stands still for a while is no reason to give up. */
 const WAIT_MS_MAX = 180_000;
 const LOOK_MS = 250;
-/** Refusals that pass by themselves: the co-signer comes last at a start, and a key is not known everywhere at once. */
-const PASSING = new Set(["SIGNER_UNAVAILABLE", "RATE_LIMITED", "OVERLOADED", "IDEMPOTENCY_IN_PROGRESS"]);
+/** Refusals that pass by themselves; asked for again with the same key an act is the same one. */
+const PASSING = new Set([
+  "SIGNER_UNAVAILABLE",
+  "VENUE_UNAVAILABLE",
+  "CHAIN_UNAVAILABLE",
+  "REGISTRATION_UNSETTLED",
+  "RATE_LIMITED",
+  "OVERLOADED",
+  "IDEMPOTENCY_IN_PROGRESS",
+]);
 
 export class CircleError extends Error {}
 

@@ -72,6 +72,8 @@ export class FundsDialog {
   #choices: readonly Choice[] = [];
   /** What the dry run let through, and what is sent: the same bytes but for the dry run. */
   #checked: Omit<Sent, "key"> | null = null;
+  /** The dry run was refused, which may have been for a moment. */
+  #isRefused = false;
   /** An act of unknown outcome: only this one may be sent until its outcome is known. */
   #sent: Sent | null = null;
   readonly #unanswered = new Map<string, Sent>();
@@ -134,6 +136,7 @@ export class FundsDialog {
     clearTimeout(this.#timer);
     this.#asking?.abort();
     this.#checked = null;
+    this.#isRefused = false;
     this.#showCheck([]);
     this.#drawGo();
     const choice = this.#choice();
@@ -160,7 +163,9 @@ export class FundsDialog {
     const result = await callOf(this.#api, wish.order, true, options);
     if (asking.signal.aborted) return;
     if (!result.ok) {
+      this.#isRefused = true;
       this.#say(refusalText(result), "bad");
+      this.#drawGo();
       return;
     }
     this.#checked = wish;
@@ -171,6 +176,10 @@ export class FundsDialog {
 
   async #send(): Promise<void> {
     if (this.#isSending) return;
+    if (this.#isRefused) {
+      this.#edited();
+      return;
+    }
     const before = this.#sent;
     const sent = before ?? (this.#checked === null ? null : { ...this.#checked, key: crypto.randomUUID() });
     if (sent === null) return;
@@ -216,6 +225,7 @@ export class FundsDialog {
     this.#isSending = false;
     this.#wallet = null;
     this.#checked = null;
+    this.#isRefused = false;
     this.#sent = null;
     this.#amount.value = "";
   }
@@ -224,8 +234,10 @@ export class FundsDialog {
     const isFixed = this.#isSending || this.#sent !== null;
     this.#way.disabled = isFixed;
     this.#amount.disabled = isFixed;
-    setText(this.#go, this.#sent === null ? WORDS[this.#act].verb : "Send it again");
-    this.#go.disabled = this.#isSending || (this.#checked === null && this.#sent === null);
+    const { verb } = WORDS[this.#act];
+    setText(this.#go, this.#sent !== null ? "Send it again" : this.#isRefused ? "Check again" : verb);
+    const isIdle = this.#checked === null && this.#sent === null && !this.#isRefused;
+    this.#go.disabled = this.#isSending || isIdle;
   }
 
   #showCheck(lines: readonly { readonly name: string; readonly text: string }[]): void {

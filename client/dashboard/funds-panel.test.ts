@@ -292,9 +292,14 @@ describe("an act", () => {
     act = () => refusal("INSUFFICIENT_BALANCE", "Insufficient balance for deposit");
     page.press("#funds-deposit");
     await typed("5000");
-    expect([said("#funds-dialog-said"), page.node("#funds-go").disabled]).toEqual([
-      ...[["Insufficient balance for deposit.", "bad"], true],
+    expect([said("#funds-dialog-said"), page.node("#funds-go").textContent]).toEqual([
+      ...[["Insufficient balance for deposit.", "bad"], "Check again"],
     ]);
+    const dryRuns = asked.length;
+    await submitted();
+    await vi.advanceTimersByTimeAsync(300);
+    await page.settled();
+    expect([asked.length, acts()]).toEqual([dryRuns + 1, []]);
     act = ({ body }) =>
       body["dryRun"] === true
         ? ok({ status: "DRY_RUN", check: CHECK })
