@@ -1,6 +1,7 @@
 /** One wallet's way through one venue and back. */
 import { randomBytes } from "node:crypto";
 import { NATIVE_VENUE, WALLET_VENUE } from "../../schemas/venues.js";
+import { type CircleVenue, type Held, heldText, type Plan, PLANS, readHeld } from "./held.js";
 import {
   type Atto,
   type CircleSums,
@@ -14,29 +15,6 @@ import {
 } from "./sums.js";
 import { CircleError, type Fields, type User } from "./user.js";
 
-export type CircleVenue = typeof NATIVE_VENUE | typeof WALLET_VENUE;
-
-interface Plan {
-  readonly chainId: number;
-  readonly network: string;
-  readonly asset: string;
-  readonly coin: string;
-  /** Digits behind the point that the venue shows of amounts and fees. */
-  readonly digits: number;
-  /** Accounts of the venue, the one that trades first. */
-  readonly accounts: readonly ("spot" | "perp")[];
-}
-
-const PLANS: Readonly<Record<CircleVenue, Plan>> = {
-  [NATIVE_VENUE]: {
-    ...{ chainId: 56, network: "network_56", asset: "USDT", coin: "coins of chain 56" },
-    ...{ digits: 8, accounts: ["perp", "spot"] },
-  },
-  [WALLET_VENUE]: {
-    ...{ chainId: 42161, network: "arbitrum", asset: "USDC", coin: "coins of chain 42161" },
-    ...{ digits: 6, accounts: ["perp"] },
-  },
-};
 const DEPOSIT = "250.5";
 /** From the spot account, where there is one, to the one that trades. */
 const ACROSS = "150";
@@ -46,12 +24,6 @@ interface Wallet {
   readonly walletId: string;
   readonly address: string;
   readonly userId: string;
-}
-
-interface Held {
-  readonly token: Atto;
-  readonly coins: Atto;
-  readonly atVenue: Readonly<Record<string, Atto>>;
 }
 
 export interface VenueCircle {
@@ -118,7 +90,7 @@ class Trip {
       const now = await this.#held();
       return now.token >= parseAtto(DEPOSIT) && now.coins > 0n ? now : null;
     });
-    this.#print(held);
+    this.#say(`    ${heldText(this.#venue, held)}`);
     return held;
   }
 
@@ -270,41 +242,12 @@ class Trip {
     });
   }
 
-  /** Each part may be unknown for a moment, which is not the same as nothing. */
-  #held(): Promise<Held> {
-    return this.#user.until("all balances", () => this.#heldNow());
-  }
-
-  async #heldNow(): Promise<Held | null> {
-    const { chainId, asset } = this.#plan;
-    const reply = await this.#user.read(`/api/wallets/${this.#wallet.walletId}/balances`);
-    const { chains, venues } = reply["data"] as Readonly<Record<"chains" | "venues", readonly Fields[]>>;
-    const chain = chains.find((one) => one["chainId"] === chainId);
-    if (chain === undefined) throw new CircleError(`the demo runs without chain ${chainId}`);
-    const venue = venues.find(({ exchange }) => exchange === this.#venue);
-    const { code = "API_KEY_NOT_FOUND" } = (venue?.["error"] ?? {}) as Fields;
-    // Without a key of the wallet a venue may show nothing, and there is nothing yet.
-    if (chain["error"] !== undefined || code !== "API_KEY_NOT_FOUND") return null;
-    const tokens = chain["tokens"] as readonly Fields[];
-    const rows = (venue?.["balances"] ?? []) as readonly Fields[];
-    const own = rows.filter((row) => row["asset"] === asset);
-    return {
-      token: parseAtto(String(tokens.find(({ symbol }) => symbol === asset)?.["amount"] ?? "0")),
-      coins: parseAtto(String(chain["native"] ?? "0")),
-      atVenue: Object.fromEntries(own.map(({ accountType, free }) => [String(accountType), parseAtto(String(free))])),
-    };
-  }
-
   async #step(text: string): Promise<void> {
     this.#say(`  ${text}`);
-    this.#print(await this.#held());
+    this.#say(`    ${heldText(this.#venue, await this.#held())}`);
   }
 
-  #print({ token, coins, atVenue }: Held): void {
-    const { asset, chainId } = this.#plan;
-    const venue = Object.entries(atVenue).map(([account, free]) => `${account} ${printAtto(free)}`);
-    this.#say(
-      `    chain ${chainId}: ${printAtto(token)} ${asset}, ${printAtto(coins)} coins; ${this.#venue}: ${venue.join(", ") || "nothing known"}`,
-    );
+  #held(): Promise<Held> {
+    return readHeld(this.#user, this.#venue, this.#wallet.walletId);
   }
 }

@@ -138,12 +138,7 @@ function guide(url: string, venues: LocalVenueUrls): string {
       "server wallets",
       `${url}/api/wallets  (POST {"userId":"ada"} makes one, POST {"message":"hello"} to …/ada/sign signs with it; its key exists nowhere)`,
     ],
-    [
-      "their money",
-      hasChains
-        ? `${url}/api/wallets/ada/balances  (each new wallet has tokens and gas on the local chains; npm run circle -- ${url} takes them round)`
-        : `no local chains here, so no deposits: ${urls.chainProblem}`,
-    ],
+    ["their money", moneyText(url, venues)],
     ["tickers", `${url}/api/trading/ticker/BTC`],
     ["all books in one", `${url}/api/book/BTC?depth=10`],
     ["instruments", `${url}/api/instruments`],
@@ -169,4 +164,9 @@ function guide(url: string, venues: LocalVenueUrls): string {
     "",
     "",
   ].join("\n");
+}
+
+function moneyText(url: string, { chainProblem }: LocalVenueUrls): string {
+  if (chainProblem !== null) return `no local chains here, so no deposits: ${chainProblem}`;
+  return `${url}/api/wallets/ada/balances  (each new wallet has tokens and gas on the local chains; npm run circle -- ${url} takes them round)`;
 }
