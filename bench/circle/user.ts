@@ -13,6 +13,8 @@ const LOOK_MS = 250;
 /** Refusals that pass by themselves; asked for again with the same key an act is the same one. */
 const PASSING = new Set([
   "SIGNER_UNAVAILABLE",
+  // There is no wallet then, by its documentation: a machine that is too busy for two parties to meet their deadlines.
+  "FAILED_TO_CREATE_WALLET",
   "VENUE_UNAVAILABLE",
   "CHAIN_UNAVAILABLE",
   "REGISTRATION_UNSETTLED",
@@ -25,6 +27,8 @@ export class CircleError extends Error {}
 
 export class User {
   readonly #base: string;
+  /** The newest refusal that may pass. */
+  #refusal = "";
 
   constructor(base: string) {
     this.#base = base;
@@ -45,7 +49,8 @@ export class User {
     for (;;) {
       const value = await found();
       if (value !== null) return value;
-      if (performance.now() > endMs) throw new CircleError(`${what}: not after ${WAIT_MS_MAX / 1_000} s`);
+      if (performance.now() > endMs)
+        throw new CircleError(`${what}: not after ${WAIT_MS_MAX / 1_000} s${this.#refusal}`);
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }
   }
@@ -65,10 +70,10 @@ export class User {
       });
       const reply = (await response.json()) as Fields;
       if (response.ok && reply["success"] === true) return reply;
-      if (PASSING.has(String(reply["code"]))) return null;
-      throw new CircleError(
-        `${method} ${path}: ${response.status} ${String(reply["code"])}, ${String(reply["error"])} ${JSON.stringify(reply["details"] ?? {})}`,
-      );
+      const text = `${response.status} ${String(reply["code"])}, ${String(reply["error"])} ${JSON.stringify(reply["details"] ?? {})}`;
+      if (!PASSING.has(String(reply["code"]))) throw new CircleError(`${method} ${path}: ${text}`);
+      this.#refusal = `; the newest refusal: ${text}`;
+      return null;
     });
   }
 }
