@@ -105,7 +105,7 @@ describe("a transfer as a row", () => {
       ...{ title: "Deposit to venuetwo", amount: "1,250.5 USDT", network: "network_56", stateText: "BROADCAST" },
       ...{ note: "", confirmations: "2", hashUrl: "", isOpen: true },
     });
-    const final = { ...TRANSFER, state: "confirmed", steps: [{ ...STEP, isFinal: true }] } as const;
+    const final: TransferView = { ...TRANSFER, state: "confirmed", steps: [{ ...STEP, isFinal: true }] };
     expect(fundRow(final)).toMatchObject({ confirmations: "final", isOpen: false });
     expect(fundRow({ ...final, isCreditAwaited: true })).toMatchObject({
       ...{ isOpen: true, note: "final on chain, not shown by the venue yet" },
