@@ -327,6 +327,13 @@ module.exports = {
       to: { path: "^bench/" },
     },
     {
+      name: "nothing-imports-the-demo",
+      comment: "It makes money for its wallets: no service that is not the demo can reach that.",
+      severity: "error",
+      from: { path: "^(engine|feeds|gateway|schemas|client|bench)/", pathNot: `^gateway/demo/|${TEST}` },
+      to: { path: "^gateway/demo/" },
+    },
+    {
       name: "local-core-knows-no-venue",
       severity: "error",
       from: { path: "^bench/sim/core/", pathNot: TEST },

@@ -3,8 +3,9 @@
  * the IPC channel or dies; without such a parent it ends by signals. Settings by environment:
  * SIM_SEED, SIM_{VENUE}_PORT of each venue, SIM_BTC_SIZE, SIM_UNLIMITED, SIM_CHAINS (1: the local chains run
  * too, and their URLs are in the line under `chains`, by chain id, or the reason why not under
- * `chainProblem`; they end with this process), SIM_VENUEFIVE (1: the local venuefive runs too, and the line has its URL,
- * chain id and contracts under `venuefive`, or the reason why not under `venuefiveProblem`).
+ * `chainProblem`; they end with this process), SIM_BLOCK_SECONDS (of those chains; 0, the default: a block with each
+ * transaction), SIM_VENUEFIVE (1: the local venuefive runs too, and the line has its URL, chain id and contracts under
+ * `venuefive`, or the reason why not under `venuefiveProblem`).
  */
 import { LOCAL_VENUE_NAMES, localVenuesOptions, startLocalVenues } from "./venues.js";
 

@@ -1,7 +1,7 @@
 /** The table of local venues, and all of them on one price model. On each the demo trader holds a long of BTC and a short of ETH. */
 import { createSystemClock } from "../../engine/domain/clock.js";
 import type { WorldUrls } from "./chain/faucet.js";
-import { type ChainWorld, startChainWorld } from "./chain/world.js";
+import { type ChainWorld, type ChainWorldOptions, startChainWorld } from "./chain/world.js";
 import { createFactorModel } from "./core/market/factor-model.js";
 import type { DemoOptions, LocalVenue, LocalVenueServer } from "./core/local-venue.js";
 import { venuefour } from "./venuefour/demo.js";
@@ -37,6 +37,8 @@ export interface LocalVenuesOptions
   readonly seed: number;
   /** Runs the local chains too, for deposits and withdrawals. Default false. */
   readonly hasChains?: boolean;
+  /** Their blocks come every so many seconds. Default 0: with each transaction. */
+  readonly blockSeconds?: number;
   /** Runs the local venuefive too. Default false. */
   readonly hasVenuefive?: boolean;
   /** Default: free ones. */
@@ -56,14 +58,15 @@ export function localVenuesOptions(environment: Readonly<Record<string, string |
     unlimited: environment["SIM_UNLIMITED"] === "1",
     hasChains: environment["SIM_CHAINS"] === "1",
     hasVenuefive: environment["SIM_VENUEFIVE"] === "1",
+    blockSeconds: Number(environment["SIM_BLOCK_SECONDS"] ?? 0),
   };
 }
 
 export async function startLocalVenues(
   options: LocalVenuesOptions,
-  startWorld: () => Promise<ChainWorld> = startChainWorld,
+  startWorld: (world: ChainWorldOptions) => Promise<ChainWorld> = startChainWorld,
 ): Promise<LocalVenues> {
-  const { seed, ports, btcSize = "2", listsOthers = true, unlimited = false, flow = {} } = options;
+  const { seed, ports, btcSize = "2", listsOthers = true, unlimited = false, flow = {}, blockSeconds = 0 } = options;
   const clock = createSystemClock();
   const priceSource = createFactorModel({ seed, startMs: clock.wallMs() });
   let chainProblem: string | null = null;
@@ -72,10 +75,12 @@ export async function startLocalVenues(
   const world =
     options.hasChains !== true
       ? null
-      : await startWorld().catch((error: unknown) => {
-          chainProblem = String(error);
-          return null;
-        });
+      : await startWorld(blockSeconds > 0 ? { mining: { kind: "interval", seconds: blockSeconds } } : {}).catch(
+          (error: unknown) => {
+            chainProblem = String(error);
+            return null;
+          },
+        );
   const venuefive =
     options.hasVenuefive !== true
       ? null

@@ -18,6 +18,7 @@ import { DepthChart } from "./depth-chart.js";
 import { Painter, part, setText } from "./dom.js";
 import { EventStrip } from "./event-strip.js";
 import { ExitPanel } from "./exit-panel.js";
+import { FundsPanel } from "./funds-panel.js";
 import { LadderTable } from "./ladder.js";
 import { LinkBanner } from "./link-banner.js";
 import { readPageFacts } from "./page-facts.js";
@@ -82,7 +83,8 @@ const closing = new CloseDialog(account, session);
 const panel = new AccountPanel(board, account, session, announce, (position) => closing.open(position));
 new AccountForm(account);
 new TypedDialog(account, session);
-const wallets = new WalletPanel(session, announce);
+const funds = new FundsPanel(session, client, announce);
+const wallets = new WalletPanel(session, announce, (listed) => funds.setWallets(listed));
 const signIn = new SignIn(session);
 /** The key that the stream's connection was opened with. */
 let streamKey: string | null = null;
@@ -178,6 +180,7 @@ client.start();
 show(address);
 void fillPicker();
 void readPageFacts().then((facts) => {
+  if (facts != null && facts.funds.length > 0) funds.show(facts.funds);
   if (facts?.hasWallets === true) wallets.show(facts.wantsKey && session.state !== "in");
   if (facts?.wantsKey === true) session.want();
   if (facts?.account != null && account.account === null) account.show(facts.account);

@@ -1,4 +1,5 @@
 /** What the service tells its page when it opens: a file of the page, no operation of the API. */
+import type { FundRoute } from "../view/funds.js";
 import type { Account } from "./account.js";
 
 const PATH = "/assets/page.json";
@@ -10,6 +11,8 @@ export interface PageFacts {
   readonly wantsKey: boolean;
   /** The service has server wallets. */
   readonly hasWallets: boolean;
+  /** Ways of their money; none: there is no panel for it. */
+  readonly funds: readonly FundRoute[];
 }
 
 /** Returns null where the file cannot be read. */
@@ -17,10 +20,16 @@ export async function readPageFacts(): Promise<PageFacts | null> {
   try {
     const reply = await fetch(PATH, { cache: "no-store" });
     const { data } = (await reply.json()) as {
-      data: { account: Omit<Account, "isDemo"> | null; wantsKey?: boolean; hasWallets?: boolean };
+      data: {
+        account: Omit<Account, "isDemo"> | null;
+        wantsKey?: boolean;
+        hasWallets?: boolean;
+        funds?: readonly FundRoute[];
+      };
     };
     const account = data.account === null ? null : { ...data.account, isDemo: true };
-    return { account, wantsKey: data.wantsKey === true, hasWallets: data.hasWallets === true };
+    const { wantsKey, hasWallets, funds = [] } = data;
+    return { account, wantsKey: wantsKey === true, hasWallets: hasWallets === true, funds };
   } catch {
     return null;
   }

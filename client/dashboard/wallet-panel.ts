@@ -3,9 +3,9 @@
  * signature stay in the dialog, which is emptied when it closes.
  */
 import type { DataOf } from "../api/operations.js";
-import { isLocalCode } from "../api/reply.js";
 import { type WalletRow, walletRows } from "../view/wallets.js";
 import { part, setAttribute, setData, setHidden, setText } from "./dom.js";
+import { refusalText } from "./refusal-text.js";
 import type { Calls } from "./session.js";
 
 const PAGE_ROWS = 50;
@@ -18,6 +18,7 @@ const STATE_AT = 3;
 export class WalletPanel {
   readonly #api: Calls;
   readonly #announce: (text: string) => void;
+  readonly #listed: (wallets: DataOf<"walletList">["wallets"]) => void;
   readonly #panel = part("#wallets", HTMLElement);
   readonly #user = part("#wallet-user", HTMLInputElement);
   readonly #create = part("#wallet-create", HTMLButtonElement);
@@ -37,9 +38,15 @@ export class WalletPanel {
   /** Of a creation whose outcome is not known: with it the same user id is the same call. */
   #unfinished: { readonly userId: string; readonly key: string } | null = null;
 
-  constructor(api: Calls, announce: (text: string) => void) {
+  /** `listed`: gets the wallets that are shown, whenever they are read or dropped. */
+  constructor(
+    api: Calls,
+    announce: (text: string) => void,
+    listed: (wallets: DataOf<"walletList">["wallets"]) => void = () => {},
+  ) {
     this.#api = api;
     this.#announce = announce;
+    this.#listed = listed;
     part("#wallet-form", HTMLFormElement).addEventListener("submit", (event) => {
       event.preventDefault();
       void this.#make();
@@ -69,6 +76,7 @@ export class WalletPanel {
     this.#dialog.close();
     this.#say("", "");
     this.#draw("Sign in to see wallets.");
+    this.#listed([]);
   }
 
   async load(): Promise<void> {
@@ -93,6 +101,7 @@ export class WalletPanel {
     this.#wallets = [...this.#wallets, ...result.data.wallets];
     this.#cursor = result.data.nextCursor;
     this.#draw("No wallets yet.");
+    this.#listed(this.#wallets);
   }
 
   async #make(): Promise<void> {
@@ -228,20 +237,4 @@ export class WalletPanel {
     setText(said, text);
     setData(said, "kind", kind);
   }
-}
-
-interface Refused {
-  readonly code: string;
-  readonly error: string;
-  readonly outcome: "refused" | "unknown";
-  readonly details: Readonly<Record<string, unknown>>;
-}
-
-/** What a person reads of a refusal: the problem of a field where it names one. */
-function refusalText({ code, error, outcome, details }: Refused): string {
-  if (outcome === "unknown") return `${isLocalCode(code) ? "No answer" : error}: it may have been done. Try again.`;
-  const { fields } = details;
-  const [first] = Array.isArray(fields) ? (fields as readonly { path?: unknown; problem?: unknown }[]) : [];
-  if (typeof first?.problem === "string" && typeof first.path === "string") return `${first.path} ${first.problem}.`;
-  return error.endsWith(".") ? error : `${error}.`;
 }

@@ -28,6 +28,10 @@ export class FakeNode {
     return [];
   }
 
+  get firstElementChild(): FakeNode | null {
+    return this.children[0] ?? null;
+  }
+
   /** Only for lists that a module fills itself. */
   get lastElementChild(): FakeNode | null {
     return this.children.at(-1) ?? null;
@@ -79,6 +83,7 @@ const ELEMENTS = [
   "HTMLDialogElement",
   "HTMLFormElement",
   "HTMLInputElement",
+  "HTMLSelectElement",
   "HTMLTextAreaElement",
 ];
 /** More turns than any reply of these tests takes. */

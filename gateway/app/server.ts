@@ -51,6 +51,7 @@ import { serviceRoutes } from "../api/routes/service-info.js";
 import { streamTicketRoute } from "../api/routes/stream-ticket.js";
 import { tradingRoutes } from "../api/routes/trading.js";
 import { transferReadRoutes } from "../api/routes/transfer-reads.js";
+import { pageFunds } from "../api/page-funds.js";
 import { transferRoutes } from "../api/routes/transfers.js";
 import { tickerRoutes } from "../api/routes/tickers.js";
 import { venueKeyRoutes } from "../api/routes/venue-keys.js";
@@ -285,9 +286,10 @@ function attachMetrics({ edge, inFlight, limiter, bodies, stream }: ServerCore, 
 }
 
 /** The page offers to sign in where keys exist and calls need one. */
-function pageFacts({ auth, walletDesk }: ServerParts): PageFacts {
+function pageFacts({ auth, walletDesk, money }: ServerParts): PageFacts {
   const wantsKey = auth !== undefined && auth.authenticator.mode !== "public";
-  return { wantsKey, hasWallets: walletDesk !== undefined };
+  const funds = money === undefined ? [] : pageFunds(money.rails);
+  return { wantsKey, hasWallets: walletDesk !== undefined, funds };
 }
 
 /** Mounts every route on an app; the routes themselves are made once. */

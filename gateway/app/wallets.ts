@@ -31,12 +31,18 @@ import type { Recording } from "./recording.js";
 import { type Money, type MoneyParts, openMoney } from "./transfers.js";
 import { openVenueKeys, type VenueKeys, type VenueKeysParts } from "./venue-keys.js";
 
+/** Both parties apart from the service's own keys and rows. */
+export interface CustodyElsewhere extends Pick<CustodyParts, "config" | "store" | "ring"> {
+  /** What the routes see instead of the wallets themselves. */
+  readonly around?: (wallets: WalletProvider) => WalletProvider;
+}
+
 export interface WalletsParts {
   readonly config: Config;
   /** Instead of what the configuration names (wiring.ts). */
   readonly overrides: {
     readonly walletProvider?: WalletProvider;
-    readonly throwawayCustody?: Pick<CustodyParts, "config" | "store" | "ring">;
+    readonly throwawayCustody?: CustodyElsewhere;
   };
   readonly store: StateStore;
   readonly hash: KeyedHash;
@@ -93,9 +99,10 @@ export async function startWallets(parts: WalletsParts): Promise<Wallets> {
   });
   undo.push(() => custody.stop());
   const signed = custody.provider;
+  const served = throwawayCustody?.around?.(signed) ?? signed;
   const parties = () => ({ wallets: signed.agreement(), lost: signed.lost() });
-  const held = await startKeys(parts, { ...own, provider: signed, instance, parties });
-  return { provider: custody.provider, custody, ...held, actWrites };
+  const held = await startKeys(parts, { ...own, provider: served, instance, parties });
+  return { provider: served, custody, ...held, actWrites };
 }
 
 async function startOutsideSigner(parts: WalletsParts): Promise<WalletProvider | null> {

@@ -33,7 +33,6 @@ import { openAdminSocket, tlsReload } from "./admin-socket.js";
 import { type Administration, openAdministration, type OpenAdministration } from "./administration.js";
 import { openAuthentication } from "./authentication.js";
 import { appendOrLog } from "./audit-rows.js";
-import type { CustodyParts } from "./custody.js";
 import type { Config } from "./config.js";
 import { createLogger, type ServiceLogger } from "./log.js";
 import { MarketView } from "../api/market-view.js";
@@ -49,7 +48,7 @@ import { isLoopback } from "../http/server-address.js";
 import { allResolved, resolvedOrders } from "../stream/resolved-orders.js";
 import { createTradeDesk } from "./trade-desk.js";
 import { VERSION } from "./version.js";
-import { startWallets, walletDesks, type Wallets } from "./wallets.js";
+import { type CustodyElsewhere, startWallets, walletDesks, type Wallets } from "./wallets.js";
 
 /** Time the services may need after the last HTTP reply: a last look-up of unknown orders, and writes. */
 const DRAIN_EXTRA_MS = 5_000;
@@ -72,7 +71,7 @@ export interface ServiceOverrides {
   /** Makes wallets and signs for them; absent: the service has no wallet routes. Its owner stops it, after the service. */
   readonly walletProvider?: WalletProvider;
   /** Both parties' keys and rows apart from the service's own, instead of those of the configuration: the demo. */
-  readonly throwawayCustody?: Pick<CustodyParts, "config" | "store" | "ring">;
+  readonly throwawayCustody?: CustodyElsewhere;
   /** API keys, instead of those of the configuration and the store. */
   readonly auth?: CallerAuth;
   /** Receives what orders did, instead of the record. */

@@ -5,19 +5,25 @@
 import { fork } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { WalletProvider } from "../../engine/custody/provider/wallet-provider.js";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.js";
 import { DEMO_CREDENTIALS, mintDemoWallet } from "../../bench/sim/demo-accounts.js";
+import { createSystemClock } from "../../engine/domain/clock.js";
 import { DESCRIPTORS } from "../../feeds/registry.js";
 import { urlSettings } from "../../feeds/shared/room/venue-descriptor.js";
 import { NATIVE_VENUE, WALLET_VENUE } from "../../schemas/venues.js";
 import { MemoryCredentials } from "../accounts/memory-credentials.js";
 import { takeEnvironment } from "../app/process-environment.js";
 import { loadConfigOrExit, runService } from "../app/run.js";
+import { GIFTS, GiftWallets } from "./gift-wallets.js";
+import { type ChainUrls, MONEY_DEFAULTS, moneySettings } from "./local-money.js";
 import { makeThrowawayCustody } from "./throwaway-custody.js";
 
 /** Enough for a machine that is still busy with its first build. */
 const VENUES_START_MS = 30_000;
 const CURL_SIZE = "0.05";
+/** Of the local chains: a person sees a deposit on its way, and does not wait for it. */
+const SIM_BLOCK_SECONDS = "1";
 
 /**
  * The local venues of the demo grant any rate: a person who tries the service should not meet the budget of one address
@@ -33,7 +39,11 @@ interface VenueUrls {
   readonly wsUrl: string;
 }
 
-type LocalVenueUrls = Readonly<Record<RoutableVenue, VenueUrls>>;
+type LocalVenueUrls = Readonly<Record<RoutableVenue, VenueUrls>> & {
+  readonly chains: ChainUrls;
+  /** Why there are none; null where they run. */
+  readonly chainProblem: string | null;
+};
 
 /** Environment variables for all venues. */
 function ofVenues(
@@ -56,21 +66,30 @@ const venuesChild = fork(
     // A process group of its own: a terminal's Ctrl-C is for this process, which stops the service first. The child
     // ends when its channel does.
     detached: true,
-    env: { ...process.env, SIM_UNLIMITED: "1" },
+    env: { ...process.env, SIM_UNLIMITED: "1", SIM_CHAINS: "1", SIM_BLOCK_SECONDS },
   },
 );
 let isReady = false;
 const urls = await venueUrls();
 const config = loadConfigOrExit({
   ...ROOMY_BUDGETS,
+  ...MONEY_DEFAULTS,
   ...environment,
   ...ofVenues((_, venue) => urlSettings(DESCRIPTORS[venue], urls[venue])),
+  ...moneySettings(urls.chains),
 });
 const demoWallet = mintDemoWallet();
 const wallets = new MemoryCredentials([{ ownerId: null, ...demoWallet, credentials: DEMO_CREDENTIALS }]);
 const pageAccount = { walletAddress: demoWallet.address, credentials: DEMO_CREDENTIALS };
 const throwawayCustody = await makeThrowawayCustody();
-const service = await runService(config, { wallets, pageAccount, throwawayCustody }, async () => {
+const hasChains = urls.chainProblem === null;
+const around = (made: WalletProvider) => {
+  const say = (text: string) => void process.stderr.write(`unwind: ${text}\n`);
+  const parts = { venueUrl: urls[NATIVE_VENUE].restUrl, gifts: GIFTS, clock: createSystemClock(), say };
+  return hasChains ? new GiftWallets(made, parts) : made;
+};
+const overrides = { wallets, pageAccount, throwawayCustody: { ...throwawayCustody, around } };
+const service = await runService(config, overrides, async () => {
   await throwawayCustody.remove();
   venuesChild.disconnect();
 });
@@ -119,6 +138,7 @@ function guide(url: string, venues: LocalVenueUrls): string {
       "server wallets",
       `${url}/api/wallets  (POST {"userId":"ada"} makes one, POST {"message":"hello"} to …/ada/sign signs with it; its key exists nowhere)`,
     ],
+    ["their money", moneyText(url, venues)],
     ["tickers", `${url}/api/trading/ticker/BTC`],
     ["all books in one", `${url}/api/book/BTC?depth=10`],
     ["instruments", `${url}/api/instruments`],
@@ -127,6 +147,7 @@ function guide(url: string, venues: LocalVenueUrls): string {
     ["recorded decisions", `${url}/api/history/routing?symbol=BTC`],
     ["API description", `${url}/docs  (/openapi.json, /asyncapi.json)`],
     ["metrics", `${url}/metrics`],
+    ...Object.entries(venues.chains).map(([id, rpcUrl]): [string, string] => [`local chain ${id}`, rpcUrl]),
     ...ROUTABLE_VENUES.map((venue, index): [string, string] => [
       `local ${venue}`,
       `${venues[venue].restUrl}${HINTS[index] ?? ""}`,
@@ -143,4 +164,9 @@ function guide(url: string, venues: LocalVenueUrls): string {
     "",
     "",
   ].join("\n");
+}
+
+function moneyText(url: string, { chainProblem }: LocalVenueUrls): string {
+  if (chainProblem !== null) return `no local chains here, so no deposits: ${chainProblem}`;
+  return `${url}/api/wallets/ada/balances  (each new wallet has tokens and gas on the local chains; npm run circle -- ${url} takes them round)`;
 }

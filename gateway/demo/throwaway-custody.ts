@@ -14,10 +14,10 @@ import { createSystemClock } from "../../engine/domain/clock.js";
 import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
 import { openKeyring } from "../admin/seals.js";
-import { NATIVE_VENUE, WALLET_VENUE } from "../../schemas/venues.js";
 import type { CustodyConfig } from "../app/config-custody.js";
 import { CONFIG_FILE, readPartyConfig } from "../custody/party-config.js";
 import { makeParties } from "../custody/party-setup.js";
+import { MONEY_RULES } from "./local-money.js";
 
 export interface ThrowawayCustody {
   readonly config: CustodyConfig;
@@ -27,20 +27,11 @@ export interface ThrowawayCustody {
   remove(): Promise<void>;
 }
 
-/** Messages of callers, and what a wallet signs so that it trades at the local venues. */
-const POLICY = {
-  format: 1,
-  callers: { messages: ["text", "binary"] },
-  service: {
-    venues: [
-      { act: `${WALLET_VENUE}.approveAgent` },
-      ...["registerAgent", "approveAgent", "deleteAgent"].map((act) => ({ act: `${NATIVE_VENUE}.${act}` })),
-    ],
-  },
-};
+/** Messages of callers, and what a wallet signs so that it pays into the local venues, trades there and gets its money back. */
+const POLICY = { format: 1, callers: { messages: ["text", "binary"] }, service: MONEY_RULES };
 const POLICY_FILE = "policy.json";
 
-function allowKeys(cosigner: string): void {
+function allowMoney(cosigner: string): void {
   const configFile = join(cosigner, CONFIG_FILE);
   const config = JSON.parse(readFileSync(configFile, "utf8")) as object;
   writeFileSync(join(cosigner, POLICY_FILE), JSON.stringify(POLICY));
@@ -52,7 +43,7 @@ export async function makeThrowawayCustody(): Promise<ThrowawayCustody> {
   const directory = mkdtempSync(join(tmpdir(), "unwind-demo-custody-"));
   const clock = createSystemClock();
   makeParties({ directory, backupKeys: { service: null, cosigner: null }, random: systemRandom });
-  allowKeys(join(directory, "cosigner"));
+  allowMoney(join(directory, "cosigner"));
   const read = readPartyConfig(join(directory, "service"), "service", (path) => readFileSync(path, "utf8"));
   if (!read.ok) throw new Error(read.problems.join("; "));
   const kekFile = join(directory, "kek");

@@ -18,6 +18,7 @@ const MAINS = {
   conformance: "dist/gateway/cli/conformance.js",
   replay: "dist/gateway/cli/replay.js",
   soak: "dist/bench/soak/main.js",
+  circle: "dist/bench/circle/main.js",
 };
 
 const [command = "start", ...args] = process.argv.slice(2);

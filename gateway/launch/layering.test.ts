@@ -80,6 +80,8 @@ describe("layer rules", () => {
     ["schemas-import-nothing", "schemas", "engine/x.ts"],
     ["client-takes-schemas-only", "client", "gateway/x.ts"],
     ["nothing-imports-bench", "gateway", "bench/x.ts"],
+    ["nothing-imports-the-demo", "gateway/app", "gateway/demo/x.ts"],
+    ["nothing-imports-the-demo", "gateway", "gateway/demo/x.ts"],
     ["local-core-knows-no-venue", "bench/sim/core/server", "bench/sim/venueone/x.ts"],
     ["local-engine-knows-no-server", "bench/sim/core/engine", "bench/sim/core/server/x.ts"],
     ["local-wire-is-lowest", "bench/sim/venueone/wire", "bench/sim/venueone/market/x.ts"],

@@ -5,10 +5,11 @@
  * Invariant: no process that it starts outlives `dispose`.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { buildClient } from "../../../gateway/test/dashboard-build.js";
 import { compileChild } from "../../../engine/storage/test/compile-child.js";
 import { waitUntil } from "./system.js";
 
@@ -30,13 +31,22 @@ export class DemoBench {
   readonly #mainPath: string;
   readonly #demos: DemoProcess[] = [];
 
-  constructor() {
+  /** `hasPage`: the service has its page too, as a build would give it. */
+  constructor({ hasPage = false } = {}) {
     this.#mainPath = compileChild("gateway/demo/main.ts", this.#directory, [
       `${VENUES_MAIN}.ts`,
       `${SIDECAR_MAIN}.ts`,
       "gateway/children/custody.worker.ts",
       "gateway/cosigner/cosigner.child.ts",
     ]);
+    if (!hasPage) return;
+    const built = buildClient();
+    cpSync(built.folder, this.pageFolder, { recursive: true });
+    built.remove();
+  }
+
+  get pageFolder(): string {
+    return join(dirname(this.#mainPath), "..", "..", "client");
   }
 
   start(): DemoProcess {
