@@ -297,7 +297,7 @@ export class MoneyService {
   }
 }
 
-/** Blocks of one chain, one after the other until it is told to stop. */
+/** Blocks of one chain, one after the other until `stop`. */
 export class Blocks {
   readonly #chain: LocalChain;
   readonly #ended: Promise<void>;

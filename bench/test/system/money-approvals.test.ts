@@ -11,7 +11,7 @@ import { buildSignerContract } from "../../../schemas/signer-openapi.js";
 import type { Decision } from "../../sim/signer/signer-model.js";
 import { LocalSigner } from "../../sim/signer/signer-server.js";
 import { onceServed, toldBy, type WalletFields } from "../support/custody-bench.js";
-import { type Ask, asked, codeOf, done, type RowFields, rowsOf, rowWhen } from "../support/money-asks.js";
+import { type Ask, asked, codeOf, done, found, type RowFields, rowsOf, rowWhen } from "../support/money-asks.js";
 import { depositsOnChain, payoutsOnChain, withdrawalsTaken } from "../support/money-books.js";
 import { ALLOWED, type MoneyService, MoneyStand } from "../support/money-stand.js";
 
@@ -118,6 +118,8 @@ describe("a transfer that people must approve", () => {
     const { wallet, ask: one } = await depositor();
     signer.model.decision = () => PEOPLE;
     await pending(wallet, one);
+    // Whoever asks once more would get it: a refusal is not to be asked about again.
+    signer.model.decision = () => APPROVED;
     signer.model.decide(REFUSED);
     expect(await rowUntil(wallet, "has failed", ({ state }) => state === "failed")).toMatchObject({
       reason: "NOT_SIGNED",
@@ -127,12 +129,13 @@ describe("a transfer that people must approve", () => {
 
   it("is a deposit whose second signature they refuse: the approval stays, and the money too", async () => {
     const { wallet, ask: one } = await depositor();
-    let asks = 0;
-    signer.model.decision = () => (asks++ === 0 ? APPROVED : PEOPLE);
+    const before = signatures();
+    signer.model.decision = () => (signatures() - before === 1 ? APPROVED : PEOPLE);
     const reply = ask(one);
-    await rowUntil(wallet, "waits for people", ({ steps }) => steps.length === 2);
-    await reply;
+    await found("people are asked", async () => (signatures() - before === 2 ? true : null));
+    signer.model.decision = () => REFUSED;
     signer.model.decide(REFUSED);
+    expect((await reply).status).toBe(403);
     const row = await rowUntil(wallet, "has failed", ({ state }) => state === "failed");
     expect(row).toMatchObject({
       reason: "NOT_SIGNED",
@@ -157,6 +160,8 @@ describe("a transfer that people must approve", () => {
     const { wallet, ask: one } = await withdrawer();
     signer.model.decision = () => PEOPLE;
     await pending(wallet, one);
+    // Whoever asks once more would get it: a refusal is not to be asked about again.
+    signer.model.decision = () => APPROVED;
     signer.model.decide(REFUSED);
     expect(await rowUntil(wallet, "has failed", ({ state }) => state === "failed")).toMatchObject({
       reason: "NOT_SIGNED",

@@ -6,9 +6,10 @@
  */
 import { encodeAbiParameters, encodeFunctionData, type Hex, keccak256, pad, parseUnits } from "viem";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { minedReceipt } from "../../sim/chain/chain-rpc.js";
 import { CONTRACTS } from "../../sim/chain/contracts/artifacts.js";
 import { WORLD, type WorldChainId, worldToken } from "../../sim/chain/world-plan.js";
-import type { WalletFields } from "../support/custody-bench.js";
+import { toldBy, type WalletFields } from "../support/custody-bench.js";
 import { type PassedReply, HoldingProxy, type SeenRequest } from "../support/holding-proxy.js";
 import {
   type Ask,
@@ -25,9 +26,15 @@ import {
   rowsOf,
   rowWhen,
 } from "../support/money-asks.js";
-import { depositsOnChain, payoutsOnChain, tokensOf, venueBooks, withdrawalsTaken } from "../support/money-books.js";
+import {
+  depositsOnChain,
+  isKnownToChain,
+  payoutsOnChain,
+  tokensOf,
+  venueBooks,
+  withdrawalsTaken,
+} from "../support/money-books.js";
 import { ALLOWED, type CosignedService, MoneyStand, NOT_ALLOWED } from "../support/money-stand.js";
-import { toldBy } from "../support/custody-bench.js";
 
 vi.setConfig({ testTimeout: 900_000 });
 const E12 = 10n ** 12n;
@@ -148,7 +155,8 @@ async function sendFromElsewhere(chainId: WorldChainId, { address }: WalletField
   const data = encodeFunctionData({ abi, functionName: "approve", args: [NOT_ALLOWED, 1n] });
   await rpc("anvil_impersonateAccount", [address]);
   const to = worldToken(chainId, "USDT").address;
-  await rpc("eth_sendTransaction", [{ from: address, to, data, nonce: `0x${nonce.toString(16)}` }]);
+  const sent = { from: address, to, data, nonce: `0x${nonce.toString(16)}` };
+  await minedReceipt(rpc, (await rpc("eth_sendTransaction", [sent])) as Hex);
   await rpc("anvil_stopImpersonatingAccount", [address]);
 }
 
@@ -230,17 +238,17 @@ describe("a deposit", () => {
 
   it("that an endpoint dropped is handed out again, the same transaction", async () => {
     const wallet = await depositor(56, "USDT");
-    const taken = stand.proxy(56).add({ kind: "reply" }, isSend(wallet, 1));
+    const hold = stand.proxy(56).add({ kind: "hold" }, isSend(wallet, 1));
     const reply = ask(intoTwo(wallet));
-    const { transaction } = await taken.arrived;
+    const { transaction } = await hold.arrived;
+    const hash = transaction?.hash ?? "";
     await stand.blocksOf(56).pause();
-    const wasDropped = await stand.world.chain(56).drop(transaction?.hash as Hex);
-    taken.release();
+    hold.release();
+    await found("it is in the pool", async () => ((await isKnownToChain(stand, 56, hash)) ? true : null));
+    expect(await stand.world.chain(56).drop(hash as Hex)).toBe(true);
     stand.blocksOf(56).resume();
     const data = done(await reply);
-    // A block may have come between the send and the pause: then there was nothing to drop.
-    process.stdout.write(`dropped: ${wasDropped}\n`);
-    expect(data["txHash"]).toBe(transaction?.hash);
+    expect(data["txHash"]).toBe(hash);
     await rowUntil(wallet, "is confirmed", isConfirmed);
     expect(await effects(wallet, 56, "venuetwo")).toEqual([parseUnits("30", 18)]);
   });
@@ -370,8 +378,11 @@ describe("a withdrawal", () => {
     async (account) => {
       const wallet = await member("venuetwo");
       stand.proxy("venuetwo").add({ kind: "lost" }, ({ route }) => route.endsWith("/aster/user-withdraw"));
+      // It is not over before a second one is asked for.
+      stand.holdPayouts("venuetwo", true);
       expect(fieldsOf(await ask(outOfTwo(wallet, account)))).toMatchObject({ success: true, status: "UNKNOWN" });
       expect(codeOf(await ask(outOfTwo(wallet, account)))).toEqual([409, "TRANSFER_IN_PROGRESS"]);
+      stand.holdPayouts("venuetwo", false);
       expect(await rowUntil(wallet, "is confirmed", isConfirmed)).toMatchObject({ paid: "20", payout: "completed" });
       expect(withdrawalsTaken(stand.pair, "venuetwo", wallet.address)).toBe(1);
     },
