@@ -16,7 +16,7 @@ import { type Hex, keccak256, parseTransaction, recoverTransactionAddress, type 
 import { Agent, request as undiciRequest } from "undici";
 
 /** A transaction that is handed to a chain. Addresses and hashes are lower case. */
-export interface SentTransaction {
+interface SentTransaction {
   readonly from: string;
   readonly nonce: number;
   readonly hash: string;
@@ -41,12 +41,12 @@ export interface PassedReply {
  * hold: parked, and not passed on. reply: passed on, its reply parked. lost: passed on, and the connection cut in place of a
  * reply. away: cut, and not passed on. answer: as the rule says, and not passed on unless the rule asks what it says.
  */
-export type ProxyRule =
+type ProxyRule =
   | { readonly kind: "hold" | "reply" | "lost" | "away" }
   | { readonly kind: "answer"; readonly answer: AnswerOf };
 
 /** `real`: passes the request on. */
-export type AnswerOf = (real: () => Promise<PassedReply>, seen: SeenRequest) => PassedReply | Promise<PassedReply>;
+type AnswerOf = (real: () => Promise<PassedReply>, seen: SeenRequest) => PassedReply | Promise<PassedReply>;
 
 export interface Hold {
   /** Resolves with the first request that fits: with `reply` and `lost` once the other side has answered. */

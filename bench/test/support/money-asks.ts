@@ -12,7 +12,7 @@ export interface Ask {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface StepFields {
+interface StepFields {
   readonly name: string;
   readonly txHash: string | null;
   readonly nonce: number;
@@ -56,13 +56,6 @@ export function done(reply: Reply): Fields {
 
 export const asked = (caller: WalletCaller, { path, body, headers }: Ask): Promise<Reply> =>
   caller.post(path, body, headers);
-
-export const depositAsk = (
-  venue: string,
-  { walletId }: WalletFields,
-  body: Fields,
-  headers: Readonly<Record<string, string>> = {},
-): Ask => ({ path: `/api/trading/${venue}/deposit`, body: { walletIdOrAddress: walletId, ...body }, headers });
 
 export async function rowOf(caller: WalletCaller, transferId: unknown): Promise<RowFields> {
   return done(await caller.ask(`/api/transfers/${String(transferId)}`)) as unknown as RowFields;

@@ -14,8 +14,8 @@ export const DIRECTIONS = [
   "spot to perp",
   "perp to spot",
 ] as const;
-export type Direction = (typeof DIRECTIONS)[number];
-export type MoneyKind = "deposit" | "withdrawal" | "internal";
+type Direction = (typeof DIRECTIONS)[number];
+type MoneyKind = "deposit" | "withdrawal" | "internal";
 
 /** Null: none, money stays at the venue. */
 export const NETWORKS: readonly (WorldChainId | null)[] = [1, 56, 42161, null];
@@ -30,9 +30,9 @@ export type Step = (typeof STEPS)[number];
  * same of one that never arrived. unmined: in a pool. mined: in a block, not final. pending: the venue has it, and pays
  * later. arrived: it has all happened, and the service has not seen it.
  */
-export const POINTS_OF_STEP = ["signing", "signed", "sent", "lost", "unheard", "unmined", "mined"] as const;
+const POINTS_OF_STEP = ["signing", "signed", "sent", "lost", "unheard", "unmined", "mined"] as const;
 export const POINTS = ["created", ...POINTS_OF_STEP, "pending", "arrived"] as const;
-export type Point = (typeof POINTS)[number];
+type Point = (typeof POINTS)[number];
 
 export interface Cell {
   readonly direction: Direction;
@@ -42,7 +42,7 @@ export interface Cell {
   readonly step: Step | null;
 }
 
-export interface NoCell extends Cell {
+interface NoCell extends Cell {
   readonly reason: string;
 }
 

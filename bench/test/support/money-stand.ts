@@ -28,7 +28,7 @@ import { pause } from "./system.js";
 /** Where the policy lets a withdrawal from venueone go besides the wallet itself, and where not. */
 export const ALLOWED = "0x00000000000000000000000000000000000000aa";
 export const NOT_ALLOWED = "0x00000000000000000000000000000000000000dd";
-export const CONFIRMATIONS = 3;
+const CONFIRMATIONS = 3;
 const SCOPES = ["read", "sign", "trade", "transfer", "admin"];
 /** Less than any deposit, so that it has to be changed. */
 const OLD_ALLOWANCE = 5n;
@@ -76,7 +76,7 @@ const POLICY = {
   },
 };
 
-export interface Proxies {
+interface Proxies {
   readonly venueone: HoldingProxy;
   readonly venuetwo: HoldingProxy;
   /** By chain id. */
