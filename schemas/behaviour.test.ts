@@ -1,4 +1,4 @@
-/** docs/behaviour.md names for each promise, operation, topic and op the tests that show it. */
+/** docs/behaviour.md names for each promise, operation, fault, topic and op the tests that show it. */
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -35,6 +35,7 @@ function shownBy(cells: readonly string[]): readonly Shown[] {
 
 const promises = rowsOf("Promises");
 const operations = rowsOf("Operations");
+const faults = rowsOf("Faults of money");
 const stream = rowsOf("Stream");
 const nameIn = (cell = ""): string => cell.replaceAll("`", "");
 
@@ -64,7 +65,10 @@ describe("docs/behaviour.md", () => {
   });
 
   it.each(
-    [...promises, ...operations, ...stream].map((cells) => ({ cells, what: nameIn(cells.slice(0, -1).join(" ")) })),
+    [...promises, ...operations, ...faults, ...stream].map((cells) => ({
+      cells,
+      what: nameIn(cells.slice(0, -1).join(" ")),
+    })),
   )("names tests that are there: $what", ({ cells }) => {
     const shown = shownBy(cells);
     expect(shown).not.toEqual([]);
