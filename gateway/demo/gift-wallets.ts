@@ -70,6 +70,10 @@ export class GiftWallets implements WalletProvider {
     return this.#wallets.list(ownerId, after, limit);
   }
 
+  all(): readonly Wallet[] {
+    return this.#wallets.all();
+  }
+
   sign(walletId: string, origin: SigningOrigin, request: SigningRequest): Promise<WalletSignature> {
     return this.#wallets.sign(walletId, origin, request);
   }
