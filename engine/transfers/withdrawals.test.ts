@@ -93,6 +93,21 @@ describe("a withdrawal", () => {
     expect([world.listed.payouts.length, world.named.payouts.length]).toEqual([2, 2]);
   });
 
+  it("whose reply is lost is not one of before of the same amount, where the venue lists no numbers of ours", async () => {
+    const { world, life } = await begun();
+    world.listed.paysMs = 0;
+    const ask = world.withdrawal(world.listed, AMOUNT);
+    const before = await world.answered(life, life.transfers.withdraw(ask));
+    await world.untilQuiet(life);
+    expect(await life.transfers.find(before.transferId)).toMatchObject({ state: "confirmed", venueId: "w-1" });
+    world.listed.weather = () => "lost";
+    const row = await world.answered(life, life.transfers.withdraw(ask));
+    world.listed.weather = () => "fine";
+    await world.untilQuiet(life);
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "failed", reason: "NEVER_ARRIVED" });
+    expect(world.listed.payouts).toHaveLength(1);
+  });
+
   it("that the venue refuses has failed, and the caller hears why", async () => {
     const { world, life } = await begun();
     const call = life.transfers.withdraw(world.withdrawal(world.named, AMOUNT));
@@ -194,6 +209,31 @@ describe("a transfer between accounts", () => {
     await world.untilQuiet(life);
     expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed" });
     expect(world.listed.moves).toMatchObject([{ name: "a" }]);
+  });
+
+  it("whose reply is lost is not another one of its amount, done within the same minute", async () => {
+    const { world, life } = await begun();
+    await world.answered(life, life.transfers.move(world.internal("70", "a")));
+    world.listed.weather = () => "lost";
+    const row = await world.answered(life, life.transfers.move(world.internal("70", "b")));
+    world.listed.weather = () => "fine";
+    await world.untilQuiet(life);
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed", venueId: "m-2" });
+    expect(world.listed.moves).toMatchObject([{ name: "a" }, { name: "b" }]);
+  });
+
+  it("of two of one amount, of which one arrived and neither was answered, is each found as what it came to", async () => {
+    const { world, life } = await begun();
+    world.listed.weather = () => "lost";
+    const first = await world.answered(life, life.transfers.move(world.internal("70", "a")));
+    world.listed.weather = () => "unheard";
+    const second = await world.answered(life, life.transfers.move(world.internal("70", "b")));
+    world.listed.weather = () => "fine";
+    await world.untilQuiet(life);
+    const rows = await Promise.all([first, second].map(({ transferId }) => life.transfers.find(transferId)));
+    expect(rows).toMatchObject([{ state: "confirmed" }, { state: "confirmed" }]);
+    expect(rows.map((row) => row?.venueId).sort()).toEqual(["m-1", "m-2"]);
+    expect(world.listed.moves).toMatchObject([{ name: "b" }, { name: "a" }]);
   });
 
   it("of more than there is has failed, and the caller hears so", async () => {

@@ -13,7 +13,7 @@ import type {
   WithdrawalAsk,
   WithdrawalStanding,
 } from "../../venue-money.js";
-import { BRIDGE, CHAIN_ID, CONFIRMATIONS, type FakeChain, OLD_TOKEN, takenIn, TOKEN, VAULT } from "./fake-chain.js";
+import { BRIDGE, CHAIN_ID, CONFIRMATIONS, type DepositEvent, type FakeChain, OLD_TOKEN, takenIn, TOKEN, VAULT } from "./fake-chain.js";
 import { ACCOUNT, isTextSigned } from "./fake-signer.js";
 import type { Gate } from "../../storage/test/mortal-life.js";
 
@@ -23,8 +23,9 @@ export type VenueWeather = "fine" | "lost" | "unheard" | "late" | "down";
 
 const LAG_MS = 2_000;
 const LATE_MS = 20_000;
-const PAYS_MS = 180_000;
 const CREDIT_MS = 30_000;
+/** What a request was sent at and what the venue dated it may differ by this. */
+const DATED_WITHIN_MS = 60_000;
 const LIFE_MS = { named: 86_400_000, listed: 3_600_000 } as const;
 export const FEE = 1_000_000n;
 export const MINIMUM = 5_000_000n;
@@ -63,6 +64,8 @@ export class FakeMoney {
   /** What the venue keeps beyond the fee that it named. */
   extraFee = 0n;
   failsPayouts = false;
+  /** From a withdrawal to its payout. */
+  paysMs = 180_000;
   hasKey = true;
   /** Looks never end. */
   isMute = false;
@@ -89,7 +92,7 @@ export class FakeMoney {
   }
 
   isOver({ atMs }: Payout): boolean {
-    return this.#clock.wallMs() >= atMs + PAYS_MS;
+    return this.#clock.wallMs() >= atMs + this.paysMs;
   }
 
   session(): AccountSession | null {
@@ -107,7 +110,7 @@ export class FakeMoney {
       deposits: {
         routes: [],
         route: (chainId, symbol) => this.#route(chainId, symbol),
-        look: ({ hash }) => look(() => this.#credited(hash)),
+        look: ({ hash, amount }) => look(() => this.#credited(hash, amount)),
       },
       withdrawals: {
         needsKey: isListed,
@@ -129,8 +132,7 @@ export class FakeMoney {
       internal: isListed
         ? {
             send: (ask) => gate(() => this.#sent(() => this.#move(ask.clientTranId, ask.amount))),
-            look: (ask) =>
-              look(() => this.#listed(this.moves).find(({ name }) => name === ask.clientTranId)).then(idOf),
+            look: (ask, sentAtMs) => look(() => this.#movesLike(ask.amount, sentAtMs)),
           }
         : null,
       balances: async () => this.#ok([]),
@@ -160,12 +162,24 @@ export class FakeMoney {
     };
   }
 
-  #credited(hash: string): { readonly venueId: string } | null {
-    const event = this.#chain.deposits().find((one) => one.hash === hash);
-    if (event === undefined || event.confirmations < CONFIRMATIONS + CREDIT_MS / 2_000) return null;
-    if (event.account !== ACCOUNT) return null;
-    this.credits.set(hash, event.amount);
-    return { venueId: `credit-${hash.slice(2, 10)}` };
+  /** The `named` style lists no transaction: credits of the amount, the oldest first. */
+  #credited(hash: string, amount: bigint): { readonly venueId: string } | null {
+    const isIt = (one: DepositEvent) => (this.#style === "listed" ? one.hash === hash : one.amount === amount);
+    const credits = this.#chain
+      .deposits()
+      .filter((one) => isIt(one) && one.account === ACCOUNT)
+      .filter(({ confirmations }) => confirmations >= CONFIRMATIONS + CREDIT_MS / 2_000);
+    for (const one of credits) this.credits.set(one.hash, one.amount);
+    const [first] = credits.map((one) => ({ venueId: `credit-${one.hash.slice(2, 10)}` }));
+    return first ?? null;
+  }
+
+  /** Its list of them has no names. */
+  #movesLike(amount: string, sentAtMs: number): { readonly venueId: string } | null {
+    const [first] = this.#listed(this.moves)
+      .filter((move) => move.amount === amount && move.atMs >= sentAtMs - DATED_WITHIN_MS)
+      .map(({ id }) => ({ venueId: id }));
+    return first ?? null;
   }
 
   async #sent(act: () => MoneyOutcome): Promise<MoneyOutcome> {
@@ -225,7 +239,7 @@ export class FakeMoney {
     const isIt = (one: Payout): boolean => {
       if (this.#style === "named") return one.nonce === nonce;
       if (venueId !== null) return one.id === venueId;
-      return one.amount === ask.amount && one.atMs >= sentAtMs;
+      return one.amount === ask.amount && one.atMs >= sentAtMs - DATED_WITHIN_MS;
     };
     const payout = this.#listed(this.payouts).find(isIt);
     if (payout === undefined) return { kind: "absent" };
@@ -254,10 +268,6 @@ const OLD: Token = { chainId: CHAIN_ID, symbol: "OLD", address: OLD_TOKEN, decim
 
 function requestOf({ receiver, amount }: WithdrawalAsk, fee: bigint, nonce: number): Request {
   return { nonce, receiver, amount: amount.toString(), fee: fee.toString() };
-}
-
-function idOf(read: Read<Move | undefined>): Read<{ readonly venueId: string } | null> {
-  return read.ok ? { ...read, value: read.value === undefined ? null : { venueId: read.value.id } } : read;
 }
 
 function refusal(reason: "BALANCE" | "OTHER", venueText: string): MoneyOutcome {
