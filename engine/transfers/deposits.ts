@@ -231,8 +231,8 @@ export class Deposits {
     const read = await withSession(this.#parts, row, (session) =>
       readValue(this.#parts, () => rail.look(deposit, session, options)),
     );
-    const found = read?.value ?? null;
-    if (found !== null) return this.#save(row, (one) => credited(one, found.venueId, this.#now()));
+    const [venueId] = await this.#parts.book.unclaimed(row, read?.value ?? []);
+    if (venueId !== undefined) return this.#save(row, (one) => credited(one, venueId, this.#now()));
     if (!row.isCreditAwaited || this.#now() - row.updatedAtMs < CREDIT_WAIT_MS) return row;
     this.#parts.logger.warn("transfers.not_credited", { venue: row.venue, name: row.transferId });
     return this.#save(row, (one) => ({ ...one, isCreditAwaited: false, updatedAtMs: this.#now() }));

@@ -117,6 +117,7 @@ export class Withdrawals {
     const withdrawal = {
       ...{ ask: askOf(row), request: act.request, venueId },
       sentAtMs: sentAtMs ?? row.createdAtMs,
+      isOthers: async (id: string) => (await this.#parts.book.unclaimed(row, [id])).length === 0,
     };
     type Looked = Awaited<ReturnType<WithdrawalRail["look"]>>;
     return readValue(

@@ -8,12 +8,23 @@ import type { AccountSession, Read } from "../../ports.js";
 import type {
   DepositRoute,
   MoneyOutcome,
+  PastWithdrawal,
   Token,
   VenueMoney,
   WithdrawalAsk,
   WithdrawalStanding,
 } from "../../venue-money.js";
-import { BRIDGE, CHAIN_ID, CONFIRMATIONS, type DepositEvent, type FakeChain, OLD_TOKEN, takenIn, TOKEN, VAULT } from "./fake-chain.js";
+import {
+  BRIDGE,
+  CHAIN_ID,
+  CONFIRMATIONS,
+  type DepositEvent,
+  type FakeChain,
+  OLD_TOKEN,
+  takenIn,
+  TOKEN,
+  VAULT,
+} from "./fake-chain.js";
 import { ACCOUNT, isTextSigned } from "./fake-signer.js";
 import type { Gate } from "../../storage/test/mortal-life.js";
 
@@ -102,9 +113,9 @@ export class FakeMoney {
 
   port(gate: Gate): VenueMoney {
     const isListed = this.#style === "listed";
-    const look = <T>(value: () => T): Promise<Read<T>> =>
+    const look = <T>(value: () => T | Promise<T>): Promise<Read<T>> =>
       gate(async () =>
-        this.isMute ? new Promise<never>(() => {}) : this.weather() === "fine" ? this.#ok(value()) : FAILED,
+        this.isMute ? new Promise<never>(() => {}) : this.weather() === "fine" ? this.#ok(await value()) : FAILED,
       );
     return {
       deposits: {
@@ -163,23 +174,21 @@ export class FakeMoney {
   }
 
   /** The `named` style lists no transaction: credits of the amount, the oldest first. */
-  #credited(hash: string, amount: bigint): { readonly venueId: string } | null {
+  #credited(hash: string, amount: bigint): readonly string[] {
     const isIt = (one: DepositEvent) => (this.#style === "listed" ? one.hash === hash : one.amount === amount);
     const credits = this.#chain
       .deposits()
       .filter((one) => isIt(one) && one.account === ACCOUNT)
       .filter(({ confirmations }) => confirmations >= CONFIRMATIONS + CREDIT_MS / 2_000);
     for (const one of credits) this.credits.set(one.hash, one.amount);
-    const [first] = credits.map((one) => ({ venueId: `credit-${one.hash.slice(2, 10)}` }));
-    return first ?? null;
+    return credits.map((one) => `credit-${one.hash.slice(2, 10)}`);
   }
 
   /** Its list of them has no names. */
-  #movesLike(amount: string, sentAtMs: number): { readonly venueId: string } | null {
-    const [first] = this.#listed(this.moves)
+  #movesLike(amount: string, sentAtMs: number): readonly string[] {
+    return this.#listed(this.moves)
       .filter((move) => move.amount === amount && move.atMs >= sentAtMs - DATED_WITHIN_MS)
-      .map(({ id }) => ({ venueId: id }));
-    return first ?? null;
+      .map(({ id }) => id);
   }
 
   async #sent(act: () => MoneyOutcome): Promise<MoneyOutcome> {
@@ -228,12 +237,7 @@ export class FakeMoney {
     return { kind: "done", venueId: isInside ? null : id };
   }
 
-  #payout(withdrawal: {
-    readonly ask: WithdrawalAsk;
-    readonly request: string;
-    readonly sentAtMs: number;
-    readonly venueId: string | null;
-  }): WithdrawalStanding {
+  async #payout(withdrawal: PastWithdrawal): Promise<WithdrawalStanding> {
     const { ask, sentAtMs, venueId } = withdrawal;
     const { nonce } = JSON.parse(withdrawal.request) as Request;
     const isIt = (one: Payout): boolean => {
@@ -241,12 +245,14 @@ export class FakeMoney {
       if (venueId !== null) return one.id === venueId;
       return one.amount === ask.amount && one.atMs >= sentAtMs - DATED_WITHIN_MS;
     };
-    const payout = this.#listed(this.payouts).find(isIt);
-    if (payout === undefined) return { kind: "absent" };
-    const { id, fails, paid } = payout;
-    if (!this.isOver(payout)) return { kind: "pending", venueId: id, hash: null, paid: null };
-    if (fails) return { kind: "failed", venueId: id };
-    return { kind: "completed", venueId: id, hash: `0x${"ab".repeat(32)}`, paid };
+    for (const payout of this.#listed(this.payouts).filter(isIt)) {
+      const { id, fails, paid } = payout;
+      if (await withdrawal.isOthers(id)) continue;
+      if (!this.isOver(payout)) return { kind: "pending", venueId: id, hash: null, paid: null };
+      if (fails) return { kind: "failed", venueId: id };
+      return { kind: "completed", venueId: id, hash: `0x${"ab".repeat(32)}`, paid };
+    }
+    return { kind: "absent" };
   }
 
   #move(name: string, amount: string): MoneyOutcome {

@@ -29,6 +29,27 @@ export class LedgerSearch {
     fits: (row: VenueoneWireLedgerRow) => row is Row,
     options: CallOptions,
   ): Promise<Read<Row | null>> {
+    const rows = await this.#search(account, sinceVenueMs, fits, { ...options, most: 1 });
+    return rows.ok ? { ...rows, value: rows.value[0] ?? null } : rows;
+  }
+
+  /** Every row that fits, the oldest first. */
+  all<Row extends VenueoneWireLedgerRow>(
+    account: string,
+    sinceVenueMs: number,
+    fits: (row: VenueoneWireLedgerRow) => row is Row,
+    options: CallOptions,
+  ): Promise<Read<readonly Row[]>> {
+    return this.#search(account, sinceVenueMs, fits, { ...options, most: Number.POSITIVE_INFINITY });
+  }
+
+  async #search<Row extends VenueoneWireLedgerRow>(
+    account: string,
+    sinceVenueMs: number,
+    fits: (row: VenueoneWireLedgerRow) => row is Row,
+    { most, ...options }: CallOptions & { readonly most: number },
+  ): Promise<Read<readonly Row[]>> {
+    const found: Row[] = [];
     const deadline = new Deadline(this.#clock, options);
     let startMs = Math.floor(sinceVenueMs);
     for (let page = 0; page < PAGES_MAX; page++) {
@@ -36,9 +57,9 @@ export class LedgerSearch {
       if (left === null) return failedRead("TIMEOUT", "no time left for the ledger");
       const rows = await this.#rest.info({ type: TYPE, user: account, startTime: startMs }, decodeLedger, left);
       if (!rows.ok) return rows;
-      const found = rows.value.find(fits);
+      found.push(...rows.value.filter(fits));
       const lastMs = rows.value.at(-1)?.time ?? startMs;
-      if (found !== undefined || rows.value.length < ROWS_MAX) return { ...rows, value: found ?? null };
+      if (found.length >= most || rows.value.length < ROWS_MAX) return { ...rows, value: found };
       // A whole page of one millisecond: what follows it cannot be asked for.
       if (lastMs <= startMs) break;
       startMs = lastMs;

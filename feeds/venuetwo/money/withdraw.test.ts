@@ -220,11 +220,18 @@ const ROW = {
   ...{ txHash: "", chainId: 56, accountType: "perp" },
 };
 
-async function lookAmong(rows: readonly object[] | string, venueId: string | null = null, alter: object = {}) {
+async function lookAmong(
+  rows: readonly object[] | string,
+  venueId: string | null = null,
+  alter: object = {},
+  others: readonly string[] = [],
+) {
   const scene = moneyScene({ "deposit-withdraw-history": ok(rows) });
   const { request } = await made(scene);
   const sentAtMs = scene.clock.wallMs();
-  return railOf(scene).look({ ask: { ...scene.ask, ...alter }, request, sentAtMs, venueId }, scene.session, OPTIONS);
+  const past = { ask: { ...scene.ask, ...alter }, request, sentAtMs, venueId };
+  const isOthers = async (id: string) => others.includes(id);
+  return railOf(scene).look({ ...past, isOthers }, scene.session, OPTIONS);
 }
 
 const NOW_MS = moneyScene().clock.wallMs();
@@ -267,6 +274,13 @@ describe("a withdrawal in the venue's list", () => {
     ["younger than the signature lives", { time: NOW_MS + HOUR_MS + 120_001 }],
   ])("is not %s", async (_, changes) => {
     expect(await lookAmong([row(changes)])).toMatchObject(standing({ kind: "absent" }));
+  });
+
+  it("is no row that is another withdrawal's, whatever became of that one", async () => {
+    for (const state of ["PROCESSING", "SUCCESS", "FAILED"])
+      expect(await lookAmong([row({ state })], null, {}, [ROW.id])).toMatchObject(standing({ kind: "absent" }));
+    const rows = [row({ state: "SUCCESS" }), row({ state: "FAILED", id: "8" })];
+    expect(await lookAmong(rows, null, {}, [ROW.id])).toMatchObject(standing({ kind: "failed", venueId: "8" }));
   });
 
   it("is found by its id alone where the id is known", async () => {

@@ -10,6 +10,7 @@ import { type MadeAct, SIGNATURE_TEXT, type WalletAct } from "../../../engine/ke
 import type { AccountSession, CallOptions, Read } from "../../../engine/ports.js";
 import type {
   MoneyOutcome,
+  PastWithdrawal,
   Token,
   WithdrawalAsk,
   WithdrawalRail,
@@ -31,9 +32,9 @@ import { MICROS_PER_MS, NONCE_WINDOW_MS } from "../sign/nonces.js";
 import type { AgentRights } from "./agent-rights.js";
 import type { FeeEstimates } from "./fee-estimates.js";
 import { heldSession } from "./held-session.js";
-import { readMoves, standingOf } from "./ledger.js";
+import { candidatesOf, readMoves, standingAmong } from "./ledger.js";
 import { outcomeOfSent } from "./outcome.js";
-import { decodeWithdrawable } from "./wire.js";
+import { decodeWithdrawable, type VenuetwoWireMove } from "./wire.js";
 import {
   draftOf,
   feeToOffer,
@@ -148,13 +149,18 @@ export class VenuetwoWithdrawals implements WithdrawalRail {
   }
 
   async look(
-    withdrawal: { readonly ask: WithdrawalAsk; readonly sentAtMs: number; readonly venueId: string | null },
+    withdrawal: Omit<PastWithdrawal, "request">,
     session: AccountSession | null,
     options: CallOptions,
   ): Promise<Read<WithdrawalStanding>> {
     const { ask, sentAtMs, venueId } = withdrawal;
     const moves = await readMoves(this.#deps.rest, session, options);
-    return standingOf(moves, { ask, venueId, sentAtVenueMs: sentAtMs + this.#deps.clockOffsetMs() });
+    const sentAtVenueMs = sentAtMs + this.#deps.clockOffsetMs();
+    const candidates = candidatesOf(moves, { ask, venueId, sentAtVenueMs });
+    if (!candidates.ok) return candidates;
+    const ours: VenuetwoWireMove[] = [];
+    for (const row of candidates.value) if (!(await withdrawal.isOthers(row.id))) ours.push(row);
+    return { ...candidates, value: standingAmong(ours, { ask }) };
   }
 }
 
