@@ -59,7 +59,7 @@ export class Deposits {
    * what the row then is `current` of the book says.
    */
   async round(start: DepositRow, mode: Mode): Promise<DepositRow> {
-    const options = callOptions(mode);
+    const options = callOptions(mode, start);
     if (isEnded(start)) return this.#credit(start, options);
     const chain = this.#parts.chains.get(start.chainId);
     if (chain === undefined) return start;
@@ -228,7 +228,7 @@ export class Deposits {
       amount: BigInt(mined.taken ?? row.amount),
       sentAtMs: depositStep(row)?.versions[0]?.signedAtMs ?? row.createdAtMs,
     };
-    const read = await withSession(this.#parts, row, (session) =>
+    const read = await withSession(this.#parts, row, options, (session) =>
       readValue(this.#parts, () => rail.look(deposit, session, options)),
     );
     const [venueId] = await this.#parts.book.unclaimed(row, read?.value ?? []);

@@ -29,8 +29,8 @@ export class InternalTransfers {
   async round(row: InternalRow, mode: Mode): Promise<InternalRow> {
     const rail = this.#parts.rails.get(row.venue)?.internal ?? null;
     if (rail === null || isEnded(row)) return row;
-    const options = callOptions(mode);
-    const after = await withSession(this.#parts, row, async (session) => {
+    const options = callOptions(mode, row);
+    const after = await withSession(this.#parts, row, options, async (session) => {
       if (session !== null)
         return row.sentAtMs === null
           ? this.#begin(row, rail, session, options)

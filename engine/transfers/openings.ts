@@ -123,7 +123,7 @@ export class Openings {
         ...{ minimum: formatScaledBig(minimum, token.decimals), amount: formatScaledBig(amount, token.decimals) },
         token: token.symbol,
       });
-    const options = callOptions("asked");
+    const options = callOptions("asked", ask);
     await this.#checkDecimals(token, chain, options);
     const held = await this.#read(chain, () => chain.tokenBalance(token.address, account, options));
     const free = held - this.#promised(ask, token);
@@ -179,9 +179,9 @@ export class Openings {
     const token = rail.token(ask.chainId, ask.symbol);
     if (token === null) throw notTaken("asset", "is not paid out on this chain");
     if (!rail.isMatchedById) this.#checkAlone(ask);
-    const options = callOptions("asked");
+    const options = callOptions("asked", ask);
     const railAsk: RailAsk = { account, receiver, token, amount, accountType };
-    const terms = await withSession(this.#parts, ask, (session) => {
+    const terms = await withSession(this.#parts, ask, options, (session) => {
       if (rail.needsKey && session === null) throw new ServiceError("API_KEY_NOT_FOUND", { exchange: ask.venue });
       return answerOf<Awaited<ReturnType<typeof rail.terms>> | null>(
         this.#parts,

@@ -39,6 +39,14 @@ describe("a withdrawal", () => {
     expect([error.code, await world.rows(life), world.signed]).toEqual(["INSUFFICIENT_BALANCE", [], []]);
   });
 
+  it("takes its owner's share of the venue's lanes while somebody waits, and nobody's later", async () => {
+    const { world, life } = await begun();
+    await world.answered(life, life.transfers.withdraw(world.withdrawal(world.named, AMOUNT)));
+    expect(world.named.payers).toEqual(["owner-1", "owner-1", "owner-1"]);
+    await world.untilQuiet(life);
+    expect(new Set(world.named.payers.slice(3))).toEqual(new Set([null]));
+  });
+
   it("to another receiver is refused where the venue allows the wallet alone", async () => {
     const { world, life } = await begun();
     const ask = { ...world.withdrawal(world.listed, AMOUNT), receiver: OTHER };

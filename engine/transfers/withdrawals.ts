@@ -46,9 +46,9 @@ export class Withdrawals {
   async round(row: WithdrawalRow, mode: Mode): Promise<WithdrawalRow> {
     const rail = this.#parts.rails.get(row.venue)?.withdrawals;
     if (rail === undefined || isEnded(row)) return row;
-    const options = callOptions(mode);
+    const options = callOptions(mode, row);
     if (row.act.signature === null) return this.#begin(row, rail, { mode, options });
-    const after = await withSession(this.#parts, row, async (session) => {
+    const after = await withSession(this.#parts, row, options, async (session) => {
       const lookedAtMs = this.#now();
       const read = await this.#look(row, rail, session, options);
       if (read === null) return row;
@@ -72,7 +72,7 @@ export class Withdrawals {
     if (isOver(row, this.#now() + SEND_MARGIN_MS))
       return this.#save(row, (one) => failedAct(one, "EXPIRED_UNSENT", "", this.#now()));
     const next = await this.#save(row, (one) => actSigned(one, signature, this.#now()));
-    const sent = await withSession(this.#parts, next, async (session) =>
+    const sent = await withSession(this.#parts, next, options, async (session) =>
       this.#send(next, { rail, session, options, isFirst: true }),
     );
     // Without a session nothing was sent, and nothing will be before the history is read.

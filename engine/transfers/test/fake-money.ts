@@ -85,6 +85,8 @@ export class FakeMoney {
   balance: bigint;
   readonly payouts: Payout[] = [];
   readonly moves: Move[] = [];
+  /** Of sessions and of reads of terms. */
+  readonly payers: (string | null)[] = [];
   /** Deposits that it credited, by hash. */
   readonly credits = new Map<string, bigint>();
   readonly venue: "venueone" | "venuetwo";
@@ -106,9 +108,10 @@ export class FakeMoney {
     return this.#clock.wallMs() >= atMs + this.paysMs;
   }
 
-  session(): AccountSession | null {
+  session(payer: string | null): AccountSession | null {
     if (!this.hasKey) return null;
-    return { venue: this.venue, accountId: ACCOUNT, payer: null, close: () => {} };
+    this.payers.push(payer);
+    return { venue: this.venue, accountId: ACCOUNT, payer, close: () => {} };
   }
 
   port(gate: Gate): VenueMoney {
@@ -130,7 +133,10 @@ export class FakeMoney {
         isMatchedById: !isListed,
         actsOnce: !isListed,
         token: (chainId, symbol) => (chainId === CHAIN_ID && symbol === "USDC" ? USDC : null),
-        terms: async () => this.#ok({ fee: FEE, minimum: 2_000_000n, available: this.balance, feeIsInside: !isListed }),
+        terms: async (_ask, _session, options) => {
+          this.payers.push(options.payer ?? null);
+          return this.#ok({ fee: FEE, minimum: 2_000_000n, available: this.balance, feeIsInside: !isListed });
+        },
         make: async (ask, fee) => {
           this.#nonce = Math.max(this.#nonce + 1, this.#clock.wallMs());
           const request = JSON.stringify(requestOf(ask, fee, this.#nonce));
