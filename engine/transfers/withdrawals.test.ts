@@ -78,6 +78,21 @@ describe("a withdrawal", () => {
     expect([error.code, world.signed]).toEqual(["INVALID_PARAMETERS", []]);
   });
 
+  it("finer than the venue's texts is refused before it is signed, by a check alone as well", async () => {
+    const { world, life } = await begun();
+    world.listed.placesMax = 4;
+    const ask = world.withdrawal(world.listed, AMOUNT + 10n);
+    for (const call of [life.transfers.checkWithdrawal(ask), life.transfers.withdraw(ask)]) {
+      const error = await world.refusal(life, call);
+      expect([error.code, error.context["fields"]]).toEqual([
+        ...["INVALID_PARAMETERS", [{ path: "amount", problem: "must have at most 4 decimals of USDC" }]],
+      ]);
+    }
+    const move = await world.refusal(life, life.transfers.move(world.internal("7.00001", "a")));
+    expect([move.code, await world.rows(life), world.signed]).toEqual(["INVALID_PARAMETERS", [], []]);
+    await world.answered(life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT + 100n)));
+  });
+
   it("without the key that the venue wants is refused", async () => {
     const { world, life } = await begun();
     world.listed.hasKey = false;

@@ -75,6 +75,8 @@ export class FakeMoney {
   /** What the venue keeps beyond the fee that it named. */
   extraFee = 0n;
   failsPayouts = false;
+  /** Decimals of its texts. */
+  placesMax = 6;
   /** From a withdrawal to its payout. */
   paysMs = 180_000;
   hasKey = true;
