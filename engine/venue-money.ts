@@ -105,6 +105,8 @@ export interface WithdrawalRail {
   readonly needsKey: boolean;
   /** Whether another address than the wallet may receive. */
   readonly takesReceiver: boolean;
+  /** Decimals that an amount may have in the venue's texts. */
+  readonly placesMax: number;
   /** Tokens and chains that the venue pays out; null: 400. */
   token(chainId: number, symbol: string): Token | null;
   /** Ms after an answer of the venue in which its history may not show it yet. */
@@ -140,6 +142,8 @@ export interface InternalTransferAsk {
 
 /** Between the accounts that a wallet has at the venue. */
 export interface InternalTransferRail {
+  /** Decimals that an amount may have in the venue's texts. */
+  readonly placesMax: number;
   send(ask: InternalTransferAsk, session: AccountSession, options: CallOptions): Promise<MoneyOutcome>;
   /** The venue's own ids of transfers that may be this one, the oldest first; empty: the venue does not show it. */
   look(

@@ -276,6 +276,11 @@ function listKey({ walletId, createdAtMs, transferId }: TransferRow): string {
   return `${walletId}/${newestFirst}/${transferId}`;
 }
 
+/** Of `next` of a page. */
+export function isPlace(text: string): boolean {
+  return /^[0-9]{16}\/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+}
+
 function nameKey({ venue, account, clientTranId }: Pick<InternalRow, "venue" | "account" | "clientTranId">): string {
   return `${venue}/${account}/${clientTranId}`;
 }

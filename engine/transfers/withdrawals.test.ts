@@ -1,7 +1,7 @@
 /** What callers hear of withdrawals and of transfers between a venue's accounts, and what becomes of them. */
 import { describe, expect, it } from "vitest";
 import { FEE } from "./test/fake-money.js";
-import { begun } from "./test/transfer-world.js";
+import { begun, TransferWorld } from "./test/transfer-world.js";
 
 const AMOUNT = 7_000_000n;
 const OTHER = `0x${"99".repeat(20)}`;
@@ -79,11 +79,12 @@ describe("a withdrawal", () => {
   });
 
   it("finer than the venue's texts is refused before it is signed, by a check alone as well", async () => {
-    const { world, life } = await begun();
+    const world = new TransferWorld();
     world.listed.placesMax = 4;
+    const life = await world.live();
     const ask = world.withdrawal(world.listed, AMOUNT + 10n);
-    for (const call of [life.transfers.checkWithdrawal(ask), life.transfers.withdraw(ask)]) {
-      const error = await world.refusal(life, call);
+    for (const call of [() => life.transfers.checkWithdrawal(ask), () => life.transfers.withdraw(ask)]) {
+      const error = await world.refusal(life, call());
       expect([error.code, error.context["fields"]]).toEqual([
         ...["INVALID_PARAMETERS", [{ path: "amount", problem: "must have at most 4 decimals of USDC" }]],
       ]);

@@ -131,6 +131,7 @@ export class FakeMoney {
       withdrawals: {
         needsKey: isListed,
         takesReceiver: !isListed,
+        placesMax: this.placesMax,
         historyLagMs: LAG_MS,
         isMatchedById: !isListed,
         actsOnce: !isListed,
@@ -150,6 +151,7 @@ export class FakeMoney {
       },
       internal: isListed
         ? {
+            placesMax: this.placesMax,
             send: (ask) => gate(() => this.#sent(() => this.#move(ask.clientTranId, ask.amount))),
             look: (ask, sentAtMs) => look(() => this.#movesLike(ask.amount, sentAtMs)),
           }

@@ -15,6 +15,7 @@ import { NONCE_WINDOW_MS } from "../sign/nonces.js";
 import { heldSession } from "./held-session.js";
 import { outcomeOfSent } from "./outcome.js";
 import { decodeTransferIncome } from "./wire.js";
+import { AMOUNT_PLACES } from "./withdraw-act.js";
 
 const NAME_CHARS_MAX = 64;
 const INCOME_ROWS = 1_000;
@@ -27,6 +28,7 @@ export interface VenuetwoTransfersDeps {
 }
 
 export class VenuetwoTransfers implements InternalTransferRail {
+  readonly placesMax = AMOUNT_PLACES;
   readonly #deps: VenuetwoTransfersDeps;
 
   constructor(deps: VenuetwoTransfersDeps) {

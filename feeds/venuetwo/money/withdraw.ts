@@ -36,6 +36,7 @@ import { candidatesOf, readMoves, standingAmong } from "./ledger.js";
 import { outcomeOfSent } from "./outcome.js";
 import { decodeWithdrawable, type VenuetwoWireMove } from "./wire.js";
 import {
+  AMOUNT_PLACES,
   draftOf,
   feeToOffer,
   paramsOf,
@@ -67,6 +68,7 @@ export interface VenuetwoWithdrawalsDeps {
 export class VenuetwoWithdrawals implements WithdrawalRail {
   readonly needsKey = true;
   readonly takesReceiver = false;
+  readonly placesMax = AMOUNT_PLACES;
   readonly historyLagMs = HISTORY_LAG_MS;
   readonly isMatchedById = false;
   readonly actsOnce = false;
