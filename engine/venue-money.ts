@@ -109,6 +109,8 @@ export interface WithdrawalRail {
   readonly placesMax: number;
   /** Tokens and chains that the venue pays out; null: 400. */
   token(chainId: number, symbol: string): Token | null;
+  /** Whether the history ever shows that a withdrawal has arrived. */
+  readonly showsPayout: boolean;
   /** Ms after an answer of the venue in which its history may not show it yet. */
   readonly historyLagMs: number;
   /** Whether an act is found in the history by its own number. False: by account, chain, asset, amount and time alone. */

@@ -239,6 +239,12 @@ export class TransferBook {
     return next;
   }
 
+  /** The row stays as it is, in the store alone, and nobody follows it any more. Rejects with STORE_UNAVAILABLE. */
+  async leave({ transferId }: TransferRow): Promise<void> {
+    await this.#store.commit({ writes: [{ namespace: OPEN_NAMESPACE, key: transferId, value: null }] });
+    this.#open.delete(transferId);
+  }
+
   /** The lowest nonce of the account that may still be free. */
   nonceAfter(chainId: number, account: string): number {
     return this.#nonces.get(nonceKey(chainId, account)) ?? 0;

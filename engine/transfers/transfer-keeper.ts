@@ -2,7 +2,8 @@
  * What no request waits for: rows that are open go on by themselves, after a restart as well. Lanes go side by side.
  *
  * Bounds: a row that does not move is looked at again after a pause that doubles up to five minutes; a row that moved
- * begins with the shortest pause again. At most eight rounds run at once.
+ * begins with the shortest pause again. A withdrawal that its venue has let go, and says no more of, is left after a day
+ * (withdrawals.ts). At most eight rounds run at once.
  */
 import type { TimerHandle } from "../domain/clock.js";
 import { ServiceError } from "../domain/errors.js";

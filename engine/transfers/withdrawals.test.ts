@@ -47,6 +47,22 @@ describe("a withdrawal", () => {
     expect(new Set(world.named.payers.slice(3))).toEqual(new Set([null]));
   });
 
+  it("of which the venue never shows the payout is followed for a day, and stays as it was seen last", async () => {
+    const world = new TransferWorld();
+    world.named.hidesPayouts = true;
+    const life = await world.live();
+    const row = await world.answered(life, life.transfers.withdraw(world.withdrawal(world.named, AMOUNT)));
+    life.keeper.start();
+    await world.clock.advanceAsync(23 * 3_600_000);
+    expect(life.keeper.counts()).toMatchObject([{ state: "broadcast", count: 1 }]);
+    await world.untilQuiet(life);
+    const left = await life.transfers.find(row.transferId);
+    expect([life.keeper.counts(), left]).toMatchObject([[], { state: "broadcast", payout: "pending" }]);
+    const next = await world.live();
+    expect([next.keeper.counts(), await next.transfers.find(row.transferId)]).toEqual([[], left]);
+    expect(await world.rows(next)).toEqual([left]);
+  });
+
   it("to another receiver is refused where the venue allows the wallet alone", async () => {
     const { world, life } = await begun();
     const ask = { ...world.withdrawal(world.listed, AMOUNT), receiver: OTHER };

@@ -32,6 +32,8 @@ import {
 } from "./transfer-parts.js";
 import { isEnded, type WithdrawalRow } from "./transfer-row.js";
 
+/** From its send, of one that the venue has let go and will say no more of. */
+const FOLLOW_MS = 86_400_000;
 const UNANSWERED: MoneyOutcome = { kind: "unknown" };
 const NO_KEY: MoneyOutcome = { kind: "notSent", problem: "NO_KEY", retryAfterMs: null };
 
@@ -54,6 +56,7 @@ export class Withdrawals {
       if (read === null) return row;
       const look: WithdrawalLook = { standing: read.value, lookedAtMs, lagMs: rail.historyLagMs };
       const next = await this.#save(row, (one) => withdrawalLooked(one, look, this.#now()));
+      if (isSettled(next, rail, lookedAtMs)) await this.#parts.book.leave(next);
       if (!rail.actsOnce || !maySendAgain(next, look) || (rail.needsKey && session === null)) return next;
       const begun = await this.#save(next, (one) => sentAgain(one, this.#now()));
       return this.#send(begun, { rail, session, options, isFirst: false });
@@ -133,6 +136,12 @@ export class Withdrawals {
   #now(): number {
     return this.#parts.clock.wallMs();
   }
+}
+
+/** Nothing more of it will ever be seen at the venue. */
+function isSettled({ payout, state, sentAtMs, createdAtMs }: WithdrawalRow, rail: WithdrawalRail, nowMs: number) {
+  if (rail.showsPayout || state !== "broadcast" || payout !== "pending") return false;
+  return nowMs - (sentAtMs ?? createdAtMs) >= FOLLOW_MS;
 }
 
 export function askOf({ account, receiver, token, chainId, amount, accountType }: WithdrawalRow): WithdrawalAsk {

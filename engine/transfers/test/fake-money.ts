@@ -75,6 +75,8 @@ export class FakeMoney {
   /** What the venue keeps beyond the fee that it named. */
   extraFee = 0n;
   failsPayouts = false;
+  /** Of a withdrawal it shows that it left, and never that it arrived. */
+  hidesPayouts = false;
   /** Decimals of its texts. */
   placesMax = 6;
   /** From a withdrawal to its payout. */
@@ -132,6 +134,7 @@ export class FakeMoney {
         needsKey: isListed,
         takesReceiver: !isListed,
         placesMax: this.placesMax,
+        showsPayout: !this.hidesPayouts,
         historyLagMs: LAG_MS,
         isMatchedById: !isListed,
         actsOnce: !isListed,
@@ -258,7 +261,7 @@ export class FakeMoney {
     for (const payout of this.#listed(this.payouts).filter(isIt)) {
       const { id, fails, paid } = payout;
       if (await withdrawal.isOthers(id)) continue;
-      if (!this.isOver(payout)) return { kind: "pending", venueId: id, hash: null, paid: null };
+      if (!this.isOver(payout) || this.hidesPayouts) return { kind: "pending", venueId: id, hash: null, paid: null };
       if (fails) return { kind: "failed", venueId: id };
       return { kind: "completed", venueId: id, hash: `0x${"ab".repeat(32)}`, paid };
     }

@@ -69,6 +69,7 @@ export class VenueoneWithdrawals implements WithdrawalRail {
   readonly needsKey = false;
   readonly takesReceiver = true;
   readonly placesMax = AMOUNT_PLACES;
+  readonly showsPayout = false;
   readonly historyLagMs = HISTORY_LAG_MS;
   readonly isMatchedById = true;
   readonly actsOnce = true;

@@ -69,6 +69,7 @@ export class VenuetwoWithdrawals implements WithdrawalRail {
   readonly needsKey = true;
   readonly takesReceiver = false;
   readonly placesMax = AMOUNT_PLACES;
+  readonly showsPayout = true;
   readonly historyLagMs = HISTORY_LAG_MS;
   readonly isMatchedById = false;
   readonly actsOnce = false;
