@@ -82,7 +82,7 @@ export interface CallOptions {
   readonly lane: Lane;
   /** Used within a room: the user of a shared lane, where the account does not identify it. */
   readonly caller?: string;
-  /** Used within a room: the session's payer. */
+  /** Used within a room: the session's payer; of a read without a session, who asks. */
   readonly payer?: string | null;
 }
 

@@ -39,8 +39,9 @@ export interface DepositRail {
   route(chainId: number, symbol: string): DepositRoute | null;
   readonly routes: readonly DepositRoute[];
   /**
-   * Whether the venue has credited the mined deposit: its own id, or null while it has not. `sentAtMs`: our time before
-   * it was first broadcast; some venues list no transaction, and an older deposit of the same amount is not this one.
+   * The venue's own ids of credits that may be the mined deposit's, the likeliest first; empty while there is none.
+   * `sentAtMs`: our time before it was first broadcast; some venues list no transaction, and an older deposit of the
+   * same amount is not this one.
    */
   look(
     deposit: {
@@ -52,7 +53,7 @@ export interface DepositRail {
     },
     session: AccountSession | null,
     options: CallOptions,
-  ): Promise<Read<{ readonly venueId: string } | null>>;
+  ): Promise<Read<readonly string[]>>;
 }
 
 export interface WithdrawalAsk {
@@ -91,11 +92,22 @@ export type MoneyOutcome =
   | { readonly kind: "done"; readonly venueId: string | null }
   | UndoneAct<"BALANCE" | "RATE_LIMITED" | "RIGHT" | "OTHER">;
 
+export interface PastWithdrawal {
+  readonly ask: WithdrawalAsk;
+  readonly request: string;
+  readonly sentAtMs: number;
+  readonly venueId: string | null;
+  /** Whether the venue's id is known to be of another withdrawal of the account. */
+  isOthers(venueId: string): Promise<boolean>;
+}
+
 /** A withdrawal is an act that the wallet signs; the venue may want it sent with a key of the account, too. */
 export interface WithdrawalRail {
   readonly needsKey: boolean;
   /** Whether another address than the wallet may receive. */
   readonly takesReceiver: boolean;
+  /** Decimals that an amount may have in the venue's texts. */
+  readonly placesMax: number;
   /** Tokens and chains that the venue pays out; null: 400. */
   token(chainId: number, symbol: string): Token | null;
   /** Ms after an answer of the venue in which its history may not show it yet. */
@@ -113,14 +125,7 @@ export interface WithdrawalRail {
     options: CallOptions,
   ): Promise<MoneyOutcome>;
   look(
-    withdrawal: {
-      readonly ask: WithdrawalAsk;
-      readonly request: string;
-      readonly sentAtMs: number;
-      readonly venueId: string | null;
-      /** The venue's ids of the account's other withdrawals: none of them is this one, however alike. */
-      readonly otherIds?: ReadonlySet<string>;
-    },
+    withdrawal: PastWithdrawal,
     session: AccountSession | null,
     options: CallOptions,
   ): Promise<Read<WithdrawalStanding>>;
@@ -138,14 +143,16 @@ export interface InternalTransferAsk {
 
 /** Between the accounts that a wallet has at the venue. */
 export interface InternalTransferRail {
+  /** Decimals that an amount may have in the venue's texts. */
+  readonly placesMax: number;
   send(ask: InternalTransferAsk, session: AccountSession, options: CallOptions): Promise<MoneyOutcome>;
-  /** By the caller's name of it; null: the venue does not show it. */
+  /** The venue's own ids of transfers that may be this one, the oldest first; empty: the venue does not show it. */
   look(
     ask: InternalTransferAsk,
     sentAtMs: number,
     session: AccountSession,
     options: CallOptions,
-  ): Promise<Read<{ readonly venueId: string } | null>>;
+  ): Promise<Read<readonly string[]>>;
 }
 
 /** A line of the venue's own history of an account's money. */

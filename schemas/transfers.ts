@@ -12,7 +12,7 @@ const UUID = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$";
 const dryRun = optionalField(Type.Boolean(), {
   description: "true: every check is made and told; nothing is signed, sent or kept.",
 });
-const broker = optionalField(Type.Integer({ minimum: 0 }), { default: 1000 });
+const broker = optionalField(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), { default: 1000 });
 const assetText = Type.String({
   minLength: 1,
   maxLength: 24,
@@ -291,7 +291,7 @@ export const transfersQuerySchema = Type.Object({
   ),
   cursor: Type.Optional(
     Type.String({
-      pattern: `^[0-9]{16}\\.${UUID.slice(1)}`,
+      pattern: "^[A-Za-z0-9_-]{8,128}$",
       "x-kind": "cursor",
       description: "`nextCursor` of the page before.",
     }),

@@ -15,6 +15,17 @@ async function deposits(world: TransferWorld, life: Life): Promise<DepositRow[]>
 }
 
 describe("a deposit", () => {
+  it("is credited by a credit of its own, where the venue lists no transactions and two are of one amount", async () => {
+    const { world, life } = await begun();
+    const ask = world.deposit(world.named, MINIMUM);
+    const rows = [await world.answered(life, life.transfers.deposit(ask))];
+    rows.push(await world.answered(life, life.transfers.deposit(ask)));
+    await world.untilQuiet(life);
+    const after = await Promise.all(rows.map(({ transferId }) => life.transfers.find(transferId)));
+    expect(after).toMatchObject([{ state: "confirmed" }, { state: "confirmed" }]);
+    expect(new Set(after.map((row) => row?.venueId)).size).toBe(2);
+  });
+
   it("is answered at its first confirmation, and confirmed when it is final and credited", async () => {
     const { world, life } = await begun();
     const row = await world.answered(life, life.transfers.deposit(world.deposit(world.listed, AMOUNT)));

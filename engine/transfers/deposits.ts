@@ -70,7 +70,7 @@ export class Deposits {
    * what the row then is `current` of the book says.
    */
   async round(start: DepositRow, mode: Mode): Promise<DepositRow> {
-    const options = callOptions(mode);
+    const options = callOptions(mode, start);
     if (isEnded(start)) return this.#credit(start, options);
     const chain = this.#parts.chains.get(start.chainId);
     if (chain === undefined) return start;
@@ -256,11 +256,11 @@ export class Deposits {
       amount: BigInt(mined.taken ?? row.amount),
       sentAtMs: depositStep(row)?.versions[0]?.signedAtMs ?? row.createdAtMs,
     };
-    const read = await withSession(this.#parts, row, (session) =>
+    const read = await withSession(this.#parts, row, options, (session) =>
       readValue(this.#parts, () => rail.look(deposit, session, options)),
     );
-    const found = read?.value ?? null;
-    if (found !== null) return this.#save(row, (one) => credited(one, found.venueId, this.#now()));
+    const [venueId] = await this.#parts.book.unclaimed(row, read?.value ?? []);
+    if (venueId !== undefined) return this.#save(row, (one) => credited(one, venueId, this.#now()));
     if (!row.isCreditAwaited || this.#now() - row.updatedAtMs < CREDIT_WAIT_MS) return row;
     this.#parts.logger.warn("transfers.not_credited", { venue: row.venue, name: row.transferId });
     return this.#save(row, (one) => ({ ...one, isCreditAwaited: false, updatedAtMs: this.#now() }));

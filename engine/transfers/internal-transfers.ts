@@ -38,8 +38,8 @@ export class InternalTransfers {
   async round(row: InternalRow, mode: Mode): Promise<InternalRow> {
     const rail = this.#parts.rails.get(row.venue)?.internal ?? null;
     if (rail === null || isEnded(row)) return row;
-    const options = callOptions(mode);
-    const after = await withSession(this.#parts, row, async (session) => {
+    const options = callOptions(mode, row);
+    const after = await withSession(this.#parts, row, options, async (session) => {
       if (session !== null)
         return row.sentAtMs === null && !isPutBack(row)
           ? this.#begin(row, rail, session, options)
@@ -70,13 +70,27 @@ export class InternalTransfers {
     const sentAtMs = row.sentAtMs ?? row.createdAtMs;
     const read = await readValue(this.#parts, () => rail.look(askOf(row), sentAtMs, session, options));
     if (read === null) return row;
-    const found = read.value;
-    if (found !== null) return this.#save(row, (one) => transferFound(one, found.venueId, this.#now()));
+    const found = await this.#parts.book.unclaimed(row, read.value);
+    const [venueId] = found;
+    // With fewer than there are of one amount, only the name says which of them arrived.
+    if (venueId !== undefined && found.length > this.#twinsOf(row))
+      return this.#save(row, (one) => transferFound(one, venueId, this.#now()));
     if (isPutBack(row)) return this.#save(row, (one) => absentPutBack(one, lookedAtMs, this.#now()));
     const next = await this.#save(row, (one) => transferAbsent(one, lookedAtMs, this.#now()));
     if (!mayNameAgain(next, lookedAtMs)) return next;
     const begun = await this.#save(next, (one) => sentAgain(one, this.#now()));
     return this.#send(begun, rail, session, { options, isFirst: false });
+  }
+
+  /** Other transfers that the venue's list does not tell from this one, and of which nothing is known. */
+  #twinsOf({ account, amount, asset, kindType, transferId, venue }: InternalRow): number {
+    let count = 0;
+    for (const row of this.#parts.book.open()) {
+      if (row.kind !== "internal" || row.transferId === transferId || row.sentAtMs === null) continue;
+      if (row.venue !== venue || row.account !== account || row.kindType !== kindType) continue;
+      if (row.asset === asset && row.amount === amount) count++;
+    }
+    return count;
   }
 
   async #send(

@@ -4,7 +4,7 @@
  */
 import type { Chain } from "../chain.js";
 import { readHex, toHex } from "../custody/digest/bytes.js";
-import { formatScaledBig } from "../domain/decimal.js";
+import { decimalPlaces, formatScaledBig } from "../domain/decimal.js";
 import { ServiceError } from "../domain/errors.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import type { CallOptions, Read } from "../ports.js";
@@ -124,7 +124,7 @@ export class Openings {
         ...{ minimum: formatScaledBig(minimum, token.decimals), amount: formatScaledBig(amount, token.decimals) },
         token: token.symbol,
       });
-    const options = callOptions("asked");
+    const options = callOptions("asked", ask);
     await this.#checkDecimals(token, chain, options);
     const held = await this.#read(chain, () => chain.tokenBalance(token.address, account, options));
     const free = held - this.#promised(ask, token);
@@ -179,10 +179,11 @@ export class Openings {
     if (!rail.takesReceiver && receiver !== account) throw new ServiceError("RECEIVER_MISMATCH", { receiver, account });
     const token = rail.token(ask.chainId, ask.symbol);
     if (token === null) throw notTaken("asset", "is not paid out on this chain");
+    checkPlaces(formatScaledBig(amount, token.decimals), rail.placesMax, token.symbol);
     if (!rail.isMatchedById) this.#checkAlone(ask);
-    const options = callOptions("asked");
+    const options = callOptions("asked", ask);
     const railAsk: RailAsk = { account, receiver, token, amount, accountType };
-    const terms = await withSession(this.#parts, ask, (session) => {
+    const terms = await withSession(this.#parts, ask, options, (session) => {
       if (rail.needsKey && session === null) throw new ServiceError("API_KEY_NOT_FOUND", { exchange: ask.venue });
       return answerOf<Awaited<ReturnType<typeof rail.terms>> | null>(
         this.#parts,
@@ -204,15 +205,22 @@ export class Openings {
     return { token, railAsk, terms: terms.value };
   }
 
-  /** Rejects with UNSUPPORTED_EXCHANGE. */
+  /** Rejects with UNSUPPORTED_EXCHANGE, INVALID_PARAMETERS. */
   internal(ask: InternalAsk): InternalRow {
-    if (railsOf(this.#parts, ask.venue).internal === null) throw new ServiceError("UNSUPPORTED_EXCHANGE");
     const { asset, amount, kindType, clientTranId } = ask;
+    this.checkInternal(ask);
     return {
       ...this.#base(ask),
       ...{ kind: "internal", asset, amount, kindType, clientTranId },
       ...{ sentAtMs: null, lastSentAtMs: null, isRefusedAgain: false },
     };
+  }
+
+  /** Likewise. */
+  checkInternal({ venue, amount, asset }: Pick<InternalAsk, "venue" | "amount" | "asset">): void {
+    const { internal } = railsOf(this.#parts, venue);
+    if (internal === null) throw new ServiceError("UNSUPPORTED_EXCHANGE");
+    checkPlaces(amount, internal.placesMax, asset);
   }
 
   #base({ transferId, ownerId, walletId, account, venue, requestId }: Asker) {
@@ -318,6 +326,12 @@ function railsOf({ rails }: TransferParts, venue: RoutableVenue): VenueMoney {
 
 function storedToken({ symbol, address, decimals, resetsAllowance }: Token) {
   return { symbol, address: address.toLowerCase(), decimals, resetsAllowance };
+}
+
+/** A finer amount would be refused by the venue, or listed as another one than was asked for. */
+function checkPlaces(amount: string, placesMax: number, symbol: string): void {
+  if (decimalPlaces(amount) > placesMax)
+    throw notTaken("amount", `must have at most ${placesMax} decimals of ${symbol}`);
 }
 
 function notTaken(path: string, problem: string): ServiceError {

@@ -28,6 +28,8 @@ const OPEN_NAMESPACE = "transfer-open";
 const LIST_NAMESPACE = "transfer-list";
 /** Names that callers gave to transfers between a venue's accounts. */
 const NAME_NAMESPACE = "transfer-name";
+/** The venue's ids of what its rows are, by venue, kind and account: what one row is, another one is not. */
+const CLAIM_NAMESPACE = "transfer-claim";
 /** Chain and account: a nonce below this one is used for good. */
 const NONCE_NAMESPACE = "transfer-nonce";
 const MARK = encodeJson(1);
@@ -62,6 +64,8 @@ interface Held {
   /** Number of the change that made it what it is, from 1. */
   readonly change: number;
 }
+
+type ClaimOwner = Pick<TransferRow, "venue" | "kind" | "account" | "transferId">;
 
 /** `before`: the row as it was; null: it is new. */
 export type HearTransfer = (row: TransferRow, before: TransferRow | null) => void;
@@ -154,6 +158,16 @@ export class TransferBook {
     return value === null ? null : this.find(decodeJson(value) as string);
   }
 
+  /** Those of the venue's ids that no other row has. Rejects with STORE_UNAVAILABLE. */
+  async unclaimed(row: ClaimOwner, venueIds: readonly string[]): Promise<readonly string[]> {
+    const free: string[] = [];
+    for (const venueId of venueIds) {
+      const owner = await this.#store.get(CLAIM_NAMESPACE, claimKey(row, venueId));
+      if (owner === null || decodeJson(owner) === row.transferId) free.push(venueId);
+    }
+    return free;
+  }
+
   /**
    * Durable when it resolves. False: there is such a row already, or one of this name. Rejects with STORE_UNAVAILABLE,
    * context `transferId`: then the row may be found after a restart, and goes on. `alongside`: in the same commit.
@@ -220,6 +234,7 @@ export class TransferBook {
       { namespace: OPEN_NAMESPACE, key: transferId, value: isOpen(next) ? encodeJson(number) : null },
       ...(nonceRow === null ? [] : [{ namespace: NONCE_NAMESPACE, key: nonceRow, value: encodeJson(after) }]),
       ...recorded.writes,
+      ...claimOf(row, next),
       ...(counted === null ? [] : [counted.write]),
     ];
     const isDone = await this.#store.commit({ conditions, writes }).catch((error: unknown) => {
@@ -294,8 +309,22 @@ function listKey({ walletId, createdAtMs, transferId }: TransferRow): string {
   return `${walletId}/${newestFirst}/${transferId}`;
 }
 
+/** Of `next` of a page. */
+export function isPlace(text: string): boolean {
+  return /^[0-9]{16}\/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+}
+
 function nameKey({ venue, account, clientTranId }: Pick<InternalRow, "venue" | "account" | "clientTranId">): string {
   return `${venue}/${account}/${clientTranId}`;
+}
+
+function claimOf(before: TransferRow, { venueId, ...row }: TransferRow): StateWrite[] {
+  if (venueId === null || venueId === before.venueId) return [];
+  return [{ namespace: CLAIM_NAMESPACE, key: claimKey(row, venueId), value: encodeJson(row.transferId) }];
+}
+
+function claimKey({ venue, kind, account }: ClaimOwner, venueId: string): string {
+  return `${venue}/${kind}/${account}/${venueId}`;
 }
 
 function nonceKey(chainId: number, account: string): string {

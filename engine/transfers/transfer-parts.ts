@@ -23,8 +23,15 @@ export interface TransferParts {
   readonly instance: Pick<Instance, "assertNotRestored" | "outside" | "witnessed"> | null;
   /** What a restored store must not do again. */
   readonly blocks: AskBlocks;
-  /** With the wallet's key at the venue; null: it has none that trades. The caller closes it. */
-  readonly openSession: (walletId: string, venue: RoutableVenue) => Promise<AccountSession | null>;
+  /**
+   * With the wallet's key at the venue; null: it has none that trades. The caller closes it. `payer`: whose share of the
+   * venue's lanes its calls take; null: the account's own.
+   */
+  readonly openSession: (
+    walletId: string,
+    venue: RoutableVenue,
+    payer: string | null,
+  ) => Promise<AccountSession | null>;
   readonly clock: Clock;
   /** A UUID that cannot be guessed. */
   readonly newId: () => string;
@@ -42,8 +49,10 @@ const SESSION_MS = 3_000;
 /** A request that a caller waits for, or what goes on by itself. */
 export type Mode = "asked" | "kept";
 
-export function callOptions(mode: Mode): CallOptions {
-  return { timeoutMs: CALL_MS, lane: mode === "asked" ? "trade" : "background" };
+/** Who asks pays with the owner's share of the lanes: reads of public data too, which no account would pay for. */
+export function callOptions(mode: Mode, { ownerId }: Pick<TransferRow, "ownerId">): CallOptions {
+  if (mode === "kept") return { timeoutMs: CALL_MS, lane: "background" };
+  return { timeoutMs: CALL_MS, lane: "trade", payer: ownerId };
 }
 
 type Bound = Pick<TransferParts, "clock" | "logger">;
@@ -100,10 +109,11 @@ export function isSignerAway(error: unknown): boolean {
 export async function withSession<T>(
   parts: Bound & Pick<TransferParts, "openSession">,
   { walletId, venue }: Pick<TransferRow, "walletId" | "venue">,
+  { payer = null }: CallOptions,
   use: (session: AccountSession | null) => Promise<T>,
 ): Promise<T | null> {
   let opened: Awaited<ReturnType<typeof within<AccountSession | null>>>;
-  const opening = parts.openSession(walletId, venue);
+  const opening = parts.openSession(walletId, venue, payer);
   try {
     opened = await within(parts.clock, opening, SESSION_MS);
   } catch (error) {

@@ -96,6 +96,11 @@ export class Transfers {
     return this.#rounds.turns.run(laneOf({ ...ask, kind: "withdrawal" }), () => this.#openings.withdrawalCheck(ask));
   }
 
+  /** Throws as `move` rejects before anything is sent. */
+  checkMove(ask: Pick<InternalAsk, "venue" | "amount" | "asset">): void {
+    this.#openings.checkInternal(ask);
+  }
+
   /** Null: there is none. The caller decides whose it is. */
   find(transferId: string): Promise<TransferRow | null> {
     return this.#parts.book.find(transferId);
@@ -170,7 +175,7 @@ export class Transfers {
       await this.#parts.book.update(now, (one) => unbegun(one, this.#why(one), this.#parts.clock.wallMs()));
     });
     const now = await this.#now(row);
-    if (now.state !== "failed" || now.kind !== "deposit" || now.reason !== "LANE_BUSY") return this.#orRefused(now);
+    if (now.state !== "failed" || now.kind !== "deposit" || now.reason !== "LANE_BUSY") return orRefused(now);
     const blocker = this.#rounds.deposits.blocker(now);
     throw new ServiceError("TRANSFER_IN_PROGRESS", {
       ...{ exchange: now.venue, transferId: blocker?.transferId ?? now.transferId },
@@ -182,11 +187,6 @@ export class Transfers {
     return this.#rounds.deposits.blocker(row) === null ? "CHAIN_UNAVAILABLE" : "LANE_BUSY";
   }
 
-  #orRefused<Row extends TransferRow>(row: Row): Row {
-    if (row.state === "failed") throw refusalOf(row);
-    return row;
-  }
-
   async #now<Row extends TransferRow>(row: Row): Promise<Row> {
     return ((await this.#parts.book.find(row.transferId)) ?? row) as Row;
   }
@@ -195,6 +195,11 @@ export class Transfers {
 function kindOf(ask: DepositAsk | WithdrawalAsk | InternalAsk): TransferKind {
   if ("asset" in ask) return "internal";
   return "receiver" in ask ? "withdrawal" : "deposit";
+}
+
+function orRefused<Row extends TransferRow>(row: Row): Row {
+  if (row.state === "failed") throw refusalOf(row);
+  return row;
 }
 
 function unbegun<Row extends TransferRow>(row: Row, reason: Unbegun, nowMs: number): Row {

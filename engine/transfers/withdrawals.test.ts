@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { FEE } from "./test/fake-money.js";
 import { ACCOUNT } from "./test/fake-signer.js";
-import { begun } from "./test/transfer-world.js";
+import { begun, TransferWorld } from "./test/transfer-world.js";
 
 const AMOUNT = 7_000_000n;
 const OTHER = `0x${"99".repeat(20)}`;
@@ -40,6 +40,14 @@ describe("a withdrawal", () => {
     expect([error.code, await world.rows(life), world.signed]).toEqual(["INSUFFICIENT_BALANCE", [], []]);
   });
 
+  it("takes its owner's share of the venue's lanes while somebody waits, and nobody's later", async () => {
+    const { world, life } = await begun();
+    await world.answered(life, life.transfers.withdraw(world.withdrawal(world.named, AMOUNT)));
+    expect(world.named.payers).toEqual(["owner-1", "owner-1", "owner-1"]);
+    await world.untilQuiet(life);
+    expect(new Set(world.named.payers.slice(3))).toEqual(new Set([null]));
+  });
+
   it("to another receiver is refused where the venue allows the wallet alone", async () => {
     const { world, life } = await begun();
     const ask = { ...world.withdrawal(world.listed, AMOUNT), receiver: OTHER };
@@ -71,6 +79,22 @@ describe("a withdrawal", () => {
     expect([error.code, world.signed]).toEqual(["INVALID_PARAMETERS", []]);
   });
 
+  it("finer than the venue's texts is refused before it is signed, by a check alone as well", async () => {
+    const world = new TransferWorld();
+    world.listed.placesMax = 4;
+    const life = await world.live();
+    const ask = world.withdrawal(world.listed, AMOUNT + 10n);
+    for (const call of [() => life.transfers.checkWithdrawal(ask), () => life.transfers.withdraw(ask)]) {
+      const error = await world.refusal(life, call());
+      expect([error.code, error.context["fields"]]).toEqual([
+        ...["INVALID_PARAMETERS", [{ path: "amount", problem: "must have at most 4 decimals of USDC" }]],
+      ]);
+    }
+    const move = await world.refusal(life, life.transfers.move(world.internal("7.00001", "a")));
+    expect([move.code, await world.rows(life), world.signed]).toEqual(["INVALID_PARAMETERS", [], []]);
+    await world.answered(life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT + 100n)));
+  });
+
   it("without the key that the venue wants is refused", async () => {
     const { world, life } = await begun();
     world.listed.hasKey = false;
@@ -92,6 +116,21 @@ describe("a withdrawal", () => {
     for (const amount of [AMOUNT, AMOUNT + 1n])
       await world.answered(life, life.transfers.withdraw(world.withdrawal(world.named, amount)));
     expect([world.listed.payouts.length, world.named.payouts.length]).toEqual([2, 2]);
+  });
+
+  it("whose reply is lost is not one of before of the same amount, where the venue lists no numbers of ours", async () => {
+    const { world, life } = await begun();
+    world.listed.paysMs = 0;
+    const ask = world.withdrawal(world.listed, AMOUNT);
+    const before = await world.answered(life, life.transfers.withdraw(ask));
+    await world.untilQuiet(life);
+    expect(await life.transfers.find(before.transferId)).toMatchObject({ state: "confirmed", venueId: "w-1" });
+    world.listed.weather = () => "lost";
+    const row = await world.answered(life, life.transfers.withdraw(ask));
+    world.listed.weather = () => "fine";
+    await world.untilQuiet(life);
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "failed", reason: "NEVER_ARRIVED" });
+    expect(world.listed.payouts).toHaveLength(1);
   });
 
   it("that the venue refuses has failed, and the caller hears why", async () => {
@@ -263,6 +302,31 @@ describe("a transfer between accounts", () => {
     await world.untilQuiet(life);
     expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed" });
     expect(world.listed.moves).toMatchObject([{ name: "a" }]);
+  });
+
+  it("whose reply is lost is not another one of its amount, done within the same minute", async () => {
+    const { world, life } = await begun();
+    await world.answered(life, life.transfers.move(world.internal("70", "a")));
+    world.listed.weather = () => "lost";
+    const row = await world.answered(life, life.transfers.move(world.internal("70", "b")));
+    world.listed.weather = () => "fine";
+    await world.untilQuiet(life);
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed", venueId: "m-2" });
+    expect(world.listed.moves).toMatchObject([{ name: "a" }, { name: "b" }]);
+  });
+
+  it("of two of one amount, of which one arrived and neither was answered, is each found as what it came to", async () => {
+    const { world, life } = await begun();
+    world.listed.weather = () => "lost";
+    const first = await world.answered(life, life.transfers.move(world.internal("70", "a")));
+    world.listed.weather = () => "unheard";
+    const second = await world.answered(life, life.transfers.move(world.internal("70", "b")));
+    world.listed.weather = () => "fine";
+    await world.untilQuiet(life);
+    const rows = await Promise.all([first, second].map(({ transferId }) => life.transfers.find(transferId)));
+    expect(rows).toMatchObject([{ state: "confirmed" }, { state: "confirmed" }]);
+    expect(rows.map((row) => row?.venueId).sort()).toEqual(["m-1", "m-2"]);
+    expect(world.listed.moves).toMatchObject([{ name: "b" }, { name: "a" }]);
   });
 
   it("of more than there is has failed, and the caller hears so", async () => {

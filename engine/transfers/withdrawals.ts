@@ -30,19 +30,10 @@ import {
   readValue,
   withSession,
 } from "./transfer-parts.js";
-import type { TransferPage } from "./transfer-book.js";
 import { isEnded, isOpen, isPutBack, type WithdrawalRow } from "./transfer-row.js";
 
 const UNANSWERED: MoneyOutcome = { kind: "unknown" };
 const NO_KEY: MoneyOutcome = { kind: "notSent", problem: "NO_KEY", retryAfterMs: null };
-
-/** Rows of a wallet at a time. */
-const PAGE_ROWS = 100;
-/** A wallet with more withdrawals than that in two hours is not looked for among those alike. */
-const PAGES_MAX = 20;
-/** Longer than a venue dates what it shows before it was sent, and longer than it takes an act of before. */
-const ALIKE_MS = 2 * 3_600_000;
-const NO_IDS: ReadonlySet<string> = new Set();
 
 export class Withdrawals {
   readonly #parts: TransferParts;
@@ -57,9 +48,9 @@ export class Withdrawals {
   async round(row: WithdrawalRow, mode: Mode): Promise<WithdrawalRow> {
     const rail = this.#parts.rails.get(row.venue)?.withdrawals;
     if (rail === undefined || isEnded(row)) return row;
-    const options = callOptions(mode);
+    const options = callOptions(mode, row);
     if (row.act.signature === null && row.state === "created") return this.#begin(row, rail, { mode, options });
-    const after = await withSession(this.#parts, row, async (session) => {
+    const after = await withSession(this.#parts, row, options, async (session) => {
       const lookedAtMs = this.#now();
       const watchedMs = this.#watchedMs(row);
       const read = await this.#look(row, rail, session, options);
@@ -86,7 +77,7 @@ export class Withdrawals {
     if (isOver(row, this.#now() + SEND_MARGIN_MS))
       return this.#save(row, (one) => failedAct(one, "EXPIRED_UNSENT", "", this.#now()));
     const next = await this.#save(row, (one) => actSigned(one, signature, this.#now()));
-    const sent = await withSession(this.#parts, next, async (session) =>
+    const sent = await withSession(this.#parts, next, options, async (session) =>
       this.#send(next, { rail, session, options, isFirst: true }),
     );
     // Without a session nothing was sent, and nothing will be before the history is read.
@@ -130,33 +121,16 @@ export class Withdrawals {
 
   async #look(row: WithdrawalRow, rail: WithdrawalRail, session: AccountSession | null, options: CallOptions) {
     const { act, sentAtMs, venueId } = row;
-    const otherIds = rail.isMatchedById || venueId !== null ? NO_IDS : await this.#idsOfOthers(row);
-    if (otherIds === null) return null;
     const withdrawal = {
-      ...{ ask: askOf(row), request: act.request, venueId, otherIds },
+      ...{ ask: askOf(row), request: act.request, venueId },
       sentAtMs: sentAtMs ?? row.createdAtMs,
+      isOthers: async (id: string) => (await this.#parts.book.unclaimed(row, [id])).length === 0,
     };
     type Looked = Awaited<ReturnType<WithdrawalRail["look"]>>;
     return readValue(
       this.#parts,
       (): Promise<Looked extends Read<infer T> ? Read<T> : never> => rail.look(withdrawal, session, options),
     );
-  }
-
-  /** What the venue calls the wallet's other withdrawals of these hours. Null: they are too many. */
-  async #idsOfOthers({ transferId, walletId, venue, createdAtMs }: WithdrawalRow): Promise<ReadonlySet<string> | null> {
-    const ids = new Set<string>();
-    let after: string | null = null;
-    for (let pages = 0; pages < PAGES_MAX; pages++) {
-      const { rows, next }: TransferPage = await this.#parts.book.page(walletId, after, PAGE_ROWS);
-      for (const row of rows)
-        if (row.kind === "withdrawal" && row.venue === venue && row.transferId !== transferId && row.venueId !== null)
-          ids.add(row.venueId);
-      if (next === null || (rows.at(-1)?.createdAtMs ?? 0) < createdAtMs - ALIKE_MS) return ids;
-      after = next;
-    }
-    this.#parts.logger.warn("transfers.too_many_alike", { name: transferId, venue });
-    return null;
   }
 
   #watchedMs({ transferId }: WithdrawalRow): number {

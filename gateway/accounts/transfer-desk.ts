@@ -121,10 +121,11 @@ export class TransferDesk {
     });
   }
 
-  /** Rejects with INSUFFICIENT_BALANCE, API_KEY_NOT_FOUND, VENUE_UNAVAILABLE. */
+  /** Rejects with INVALID_PARAMETERS, INSUFFICIENT_BALANCE, API_KEY_NOT_FOUND, VENUE_UNAVAILABLE. */
   async tryMove(wallet: Wallet, order: InternalOrder, call: WalletCall): Promise<InternalTransferData> {
-    const { balances, clock } = this.#parts;
+    const { balances, clock, transfers } = this.#parts;
     const { venue, asset, amount, kindType } = order;
+    transfers.checkMove(order);
     const accountType = kindType === "SPOT_FUTURE" ? "spot" : "perp";
     const free = await balances.free(wallet, { venue, accountType, asset });
     if (compareDecimals(free, amount) < 0)

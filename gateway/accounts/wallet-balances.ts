@@ -16,9 +16,14 @@ export interface WalletBalancesParts {
   readonly chains: ReadonlyMap<number, Chain>;
   readonly rails: ReadonlyMap<RoutableVenue, VenueMoney>;
   /** Null: the wallet has no key there that trades. The caller closes it. */
-  readonly openSession: (walletId: string, venue: RoutableVenue) => Promise<AccountSession | null>;
+  readonly openSession: (
+    walletId: string,
+    venue: RoutableVenue,
+    payer: string | null,
+  ) => Promise<AccountSession | null>;
 }
 
+type Asked = Pick<Wallet, "ownerId" | "walletId" | "address">;
 type ChainPart = WalletBalancesData["chains"][number];
 type VenuePart = WalletBalancesData["venues"][number];
 type PartError = NonNullable<ChainPart["error"]>;
@@ -32,7 +37,7 @@ export class WalletBalances {
     this.#parts = parts;
   }
 
-  async read(wallet: Pick<Wallet, "walletId" | "address">): Promise<WalletBalancesData> {
+  async read(wallet: Asked): Promise<WalletBalancesData> {
     const { chains, rails } = this.#parts;
     const account = wallet.address.toLowerCase();
     const [ofChains, ofVenues] = await Promise.all([
@@ -44,7 +49,7 @@ export class WalletBalances {
 
   /** Of one account of a venue, in token units. Rejects with UNSUPPORTED_EXCHANGE, API_KEY_NOT_FOUND, VENUE_UNAVAILABLE. */
   async free(
-    wallet: Pick<Wallet, "walletId" | "address">,
+    wallet: Asked,
     { venue, accountType, asset }: Pick<VenueBalance, "accountType" | "asset"> & { readonly venue: RoutableVenue },
   ): Promise<string> {
     const rail = this.#parts.rails.get(venue);
@@ -83,11 +88,7 @@ export class WalletBalances {
     return [...byAddress.values()];
   }
 
-  async #ofVenue(
-    exchange: RoutableVenue,
-    rail: VenueMoney,
-    wallet: Pick<Wallet, "walletId" | "address">,
-  ): Promise<VenuePart> {
+  async #ofVenue(exchange: RoutableVenue, rail: VenueMoney, wallet: Asked): Promise<VenuePart> {
     const read = await this.#balances(exchange, rail, wallet);
     if (read.ok) return { exchange, balances: read.value.map((row) => ({ ...row })) };
     const code = read.code === "NEEDS_CREDENTIALS" ? "API_KEY_NOT_FOUND" : "VENUE_UNAVAILABLE";
@@ -97,12 +98,13 @@ export class WalletBalances {
   async #balances(
     venue: RoutableVenue,
     rail: VenueMoney,
-    { walletId, address }: Pick<Wallet, "walletId" | "address">,
+    { ownerId, walletId, address }: Asked,
   ): Promise<Read<readonly VenueBalance[]>> {
     let session: AccountSession | null = null;
     try {
-      session = await this.#parts.openSession(walletId, venue);
-      return await rail.balances(address.toLowerCase(), session, READ_OPTIONS);
+      session = await this.#parts.openSession(walletId, venue, ownerId);
+      // Data that is public is read without a session: the share is the owner's all the same.
+      return await rail.balances(address.toLowerCase(), session, { ...READ_OPTIONS, payer: ownerId });
     } catch (error) {
       const message = error instanceof ServiceError ? error.code : "INTERNAL";
       return { ok: false, code: "VENUE_ERROR", message, retryAfterMs: null };

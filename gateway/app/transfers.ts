@@ -170,11 +170,11 @@ async function loaded(book: TransferBook): Promise<void> {
 
 function sessionsOf({ registrations, rooms }: MoneyParts): TransferParts["openSession"] {
   const trading = new Map(rooms.filter(isTradingRoom).map((room) => [room.venue, room]));
-  return async (walletId, venue): Promise<AccountSession | null> => {
+  return async (walletId, venue, payer): Promise<AccountSession | null> => {
     const block = (await registrations.blocks.opened(walletId))[venue] ?? null;
     const room = trading.get(venue);
     if (block === null || room === undefined) return null;
-    const opened = room.openSession(block, null);
+    const opened = room.openSession(block, payer);
     if (!opened.ok) throw new ServiceError("MISSING_CREDENTIALS", { exchange: venue, problem: opened.problem });
     return opened.session;
   };

@@ -37,6 +37,10 @@ export interface FakeMoneyDesk extends ServedMoney {
   readonly asked: { readonly act: string; readonly order: unknown }[];
   readonly rows: Map<string, TransferRow>;
   readonly ledger: TransferBook;
+  /** Of the pages asked for. */
+  readonly afters: (string | null)[];
+  /** What every page says of the next one. */
+  next: string | null;
 }
 
 export function createFakeMoneyDesk(): FakeMoneyDesk {
@@ -60,7 +64,10 @@ export function createFakeMoneyDesk(): FakeMoneyDesk {
     move: (_wallet, order) => answered("move", order, MOVED),
     tryMove: (_wallet, order) => noted("tryMove", order, MOVED),
     find: async (transferId) => rows.get(transferId) ?? ledger.find(transferId),
-    list: async (walletId) => ({ rows: [...rows.values()].filter((row) => row.walletId === walletId), next: null }),
+    list: async (walletId, after) => {
+      fake.afters.push(after);
+      return { rows: [...rows.values()].filter((row) => row.walletId === walletId), next: fake.next };
+    },
     readBalances: async ({ walletId, address }) => ({ walletId, address, chains: [], venues: [] }),
     explorers: new Map(),
   };
@@ -69,14 +76,9 @@ export function createFakeMoneyDesk(): FakeMoneyDesk {
     ["venueone" as const, railOf(USDC)],
     ["venuetwo" as const, railOf(USDT)],
   ]);
-  return {
-    desk,
-    rails,
-    ledger,
-    asked,
-    rows,
-    counts: () => [],
-    chainStatus: () => [],
-    reconciled: () => ({ isRunning: false, last: null, problem: null }),
+  const fake: FakeMoneyDesk = {
+    ...{ desk, rails, ledger, asked, rows, afters: [], next: null },
+    ...{ counts: () => [], chainStatus: () => [], reconciled: () => ({ isRunning: false, last: null, problem: null }) },
   };
+  return fake;
 }

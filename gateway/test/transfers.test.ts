@@ -96,6 +96,9 @@ describe("a deposit", () => {
     ["venuetwo", { network: "polygon" }, ["network"]],
     ["venuetwo", { tokenSymbol: "USDC" }, ["tokenSymbol"]],
     ["venuetwo", { amount: "1e3" }, ["amount"]],
+    // More than the contract's 256 bits, and more than a JSON number keeps.
+    ["venuetwo", { broker: 1e78 }, ["broker"]],
+    ["venuetwo", { broker: 2 ** 53 }, ["broker"]],
     ["venueone", { tokenSymbol: "USDC", network: "42161", amount: "7.0000001" }, ["amount"]],
   ])("at %s with %j is refused by name", async (venue, change, paths) => {
     expect(pathsOf(await deposit(venue, change))).toEqual([400, paths]);
@@ -131,6 +134,12 @@ describe("a transfer between accounts", () => {
       { act: "move", order },
       { act: "move", order },
     ]);
+  });
+
+  it("is of one amount however that is written", async () => {
+    for (const amount of ["5", "5.0", "5.00000000"])
+      await ask(MOVE, { ...body, walletId: wallet.walletId, amount, clientTranId: "t-1" });
+    expect(money.asked.map(({ order }) => (order as Fields)["amount"])).toEqual(["5", "5", "5"]);
   });
 
   it("without either is refused, and with two wallets too", async () => {
@@ -213,7 +222,14 @@ describe("what became of a transfer", () => {
       readonly transfers: readonly Fields[];
     };
     expect(listed.transfers.map(({ transferId }) => transferId)).toEqual([TRANSFER_ID]);
-    expect(pathsOf(await ask(`${base}/transfers?cursor=x`))).toEqual([400, ["cursor"]]);
+    for (const cursor of ["x", "", "AAAA", "0000000000000001.7c1f0a3e-64a5-4c0b-9d5e-2a4b6c8d0e1f"])
+      expect(pathsOf(await ask(`${base}/transfers?cursor=${cursor}`)), cursor).toEqual([400, ["cursor"]]);
+    money.next = `0000000000000001/${TRANSFER_ID}`;
+    const { nextCursor } = fieldsOf(await ask(`${base}/transfers?limit=1`))["data"] as { readonly nextCursor: string };
+    expect(nextCursor).toMatch(/^[A-Za-z0-9_-]+$/);
+    expect((await ask(`${base}/transfers?limit=1&cursor=${nextCursor}`)).status).toBe(200);
+    expect(money.afters.slice(-2)).toEqual([null, money.next]);
+    money.next = null;
     expect(fieldsOf(await ask(`${base}/balances`))["data"]).toMatchObject({ walletId: wallet.walletId });
     for (const path of ["transfers", "balances"])
       expect(coded(await ask(`${base}/${path}`, null, BOB))).toEqual([404, "WALLET_NOT_FOUND"]);

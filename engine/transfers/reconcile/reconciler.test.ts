@@ -26,7 +26,7 @@ function reconciler(world: TransferWorld, { book }: Life, { entries = [], ...cha
     rails.set(venue, venue === world.listed.venue ? { ...rail, history } : rail);
   return new Reconciler({
     ...{ book, rails, clock: world.clock, logger: silentLogger, chains: new Map() },
-    openSession: async (_walletId, venue) => (venue === "venueone" ? world.named : world.listed).session(),
+    openSession: async (_walletId, venue, payer) => (venue === "venueone" ? world.named : world.listed).session(payer),
     wallets: () => [{ walletId: WALLET_ID, address: ACCOUNT }],
     parties: () => null,
     restored: () => null,

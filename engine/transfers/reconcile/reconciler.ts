@@ -65,6 +65,9 @@ const ROWS_MAX = 5_000;
 const HASHES_MAX = 50;
 const LISTED_MAX = 1_000;
 
+/** No caller waits for a comparison. */
+const NOBODY = { ownerId: null };
+
 export interface ReconcileRun {
   readonly report: ReconcileReport;
   readonly findings: ReconcileFindings;
@@ -130,7 +133,7 @@ export class Reconciler {
     const account = address.toLowerCase();
     const { chainId } = chain;
     const part = `chain ${chainId}`;
-    const options = callOptions("kept");
+    const options = callOptions("kept", NOBODY);
     const read = await answerOf<Read<number> | null>(this.#parts, () => chain.nextNonce(account, options), null);
     if (read?.ok !== true) {
       tally.unread({ part, walletId, code: read?.code ?? "TIMEOUT" });
@@ -171,7 +174,7 @@ export class Reconciler {
     for (const { mined, nonce, name } of row.steps) {
       if (mined === null) continue;
       const of = { from: account, nonce, hashes: [mined.hash] };
-      const read = await readValue(this.#parts, () => chain.standing(of, callOptions("kept")));
+      const read = await readValue(this.#parts, () => chain.standing(of, callOptions("kept", NOBODY)));
       if (read === null) tally.unread({ part, walletId, code: "CHAIN_UNAVAILABLE" });
       else if (read.value.kind !== "mined") {
         const text = `${name} ${mined.hash} is not mined`;
@@ -189,12 +192,13 @@ export class Reconciler {
     const account = address.toLowerCase();
     const own = rows.filter((row) => row.venue === venue);
     type History = Awaited<ReturnType<VenueMoney["history"]>>;
+    const options = callOptions("kept", NOBODY);
     const read = await withSession(
       this.#parts,
       { walletId, venue },
+      options,
       async (session): Promise<History | "NO_KEY" | null> => {
         if (session === null && rail.withdrawals.needsKey) return "NO_KEY";
-        const options = callOptions("kept");
         return answerOf<History | null>(
           this.#parts,
           () => rail.history(account, tally.sinceMs, session, options),

@@ -8,12 +8,23 @@ import type { AccountSession, Read } from "../../ports.js";
 import type {
   DepositRoute,
   MoneyOutcome,
+  PastWithdrawal,
   Token,
   VenueMoney,
   WithdrawalAsk,
   WithdrawalStanding,
 } from "../../venue-money.js";
-import { BRIDGE, CHAIN_ID, CONFIRMATIONS, type FakeChain, OLD_TOKEN, takenIn, TOKEN, VAULT } from "./fake-chain.js";
+import {
+  BRIDGE,
+  CHAIN_ID,
+  CONFIRMATIONS,
+  type DepositEvent,
+  type FakeChain,
+  OLD_TOKEN,
+  takenIn,
+  TOKEN,
+  VAULT,
+} from "./fake-chain.js";
 import { ACCOUNT, isTextSigned } from "./fake-signer.js";
 import type { Gate } from "../../storage/test/mortal-life.js";
 
@@ -23,10 +34,9 @@ export type VenueWeather = "fine" | "lost" | "unheard" | "late" | "down";
 
 const LAG_MS = 2_000;
 const LATE_MS = 20_000;
-const PAYS_MS = 180_000;
-/** As the venue may date a request before it was sent, by our clock: a list is searched from so long before it. */
-const DATED_WITHIN_MS = 60_000;
 const CREDIT_MS = 30_000;
+/** What a request was sent at and what the venue dated it may differ by this. */
+const DATED_WITHIN_MS = 60_000;
 const LIFE_MS = { named: 86_400_000, listed: 3_600_000 } as const;
 export const FEE = 1_000_000n;
 export const MINIMUM = 5_000_000n;
@@ -66,11 +76,13 @@ export class FakeMoney {
   extraFee = 0n;
   failsPayouts = false;
   /** From the request to the end of a payout. */
-  paysMs = PAYS_MS;
+  paysMs = 180_000;
   /** What the list has as the transaction of a payout. */
   paidHash: string = `0x${"ab".repeat(32)}`;
   /** Its list shows what left the account, and nothing after. */
   hidesPayments = false;
+  /** Decimals of its texts. */
+  placesMax = 6;
   hasKey = true;
   /** Looks never end. */
   isMute = false;
@@ -79,6 +91,8 @@ export class FakeMoney {
   balance: bigint;
   readonly payouts: Payout[] = [];
   readonly moves: Move[] = [];
+  /** Of sessions and of reads of terms. */
+  readonly payers: (string | null)[] = [];
   /** Deposits that it credited, by hash. */
   readonly credits = new Map<string, bigint>();
   readonly venue: "venueone" | "venuetwo";
@@ -107,31 +121,36 @@ export class FakeMoney {
     return debit === 0n || this.#clock.wallMs() >= atMs + this.paysMs;
   }
 
-  session(): AccountSession | null {
+  session(payer: string | null): AccountSession | null {
     if (!this.hasKey) return null;
-    return { venue: this.venue, accountId: ACCOUNT, payer: null, close: () => {} };
+    this.payers.push(payer);
+    return { venue: this.venue, accountId: ACCOUNT, payer, close: () => {} };
   }
 
   port(gate: Gate): VenueMoney {
     const isListed = this.#style === "listed";
-    const look = <T>(value: () => T): Promise<Read<T>> =>
+    const look = <T>(value: () => T | Promise<T>): Promise<Read<T>> =>
       gate(async () =>
-        this.isMute ? new Promise<never>(() => {}) : this.weather() === "fine" ? this.#ok(value()) : FAILED,
+        this.isMute ? new Promise<never>(() => {}) : this.weather() === "fine" ? this.#ok(await value()) : FAILED,
       );
     return {
       deposits: {
         routes: [],
         route: (chainId, symbol) => this.#route(chainId, symbol),
-        look: ({ hash }) => look(() => this.#credited(hash)),
+        look: ({ hash, amount }) => look(() => this.#credited(hash, amount)),
       },
       withdrawals: {
         needsKey: isListed,
         takesReceiver: !isListed,
+        placesMax: this.placesMax,
         historyLagMs: LAG_MS,
         isMatchedById: !isListed,
         actsOnce: !isListed,
         token: (chainId, symbol) => (chainId === CHAIN_ID && symbol === "USDC" ? USDC : null),
-        terms: async () => this.#ok({ fee: FEE, minimum: 2_000_000n, available: this.balance, feeIsInside: !isListed }),
+        terms: async (_ask, _session, options) => {
+          this.payers.push(options.payer ?? null);
+          return this.#ok({ fee: FEE, minimum: 2_000_000n, available: this.balance, feeIsInside: !isListed });
+        },
         make: async (ask, fee) => {
           this.#nonce = Math.max(this.#nonce + 1, this.#clock.wallMs());
           const request = JSON.stringify(requestOf(ask, fee, this.#nonce));
@@ -143,9 +162,9 @@ export class FakeMoney {
       },
       internal: isListed
         ? {
+            placesMax: this.placesMax,
             send: (ask) => gate(() => this.#sent(() => this.#move(ask.clientTranId, ask.amount))),
-            look: (ask) =>
-              look(() => this.#listed(this.moves).find(({ name }) => name === ask.clientTranId)).then(idOf),
+            look: (ask, sentAtMs) => look(() => this.#movesLike(ask.amount, sentAtMs)),
           }
         : null,
       history: async () => this.#ok([]),
@@ -176,12 +195,22 @@ export class FakeMoney {
     };
   }
 
-  #credited(hash: string): { readonly venueId: string } | null {
-    const event = this.#chain.deposits().find((one) => one.hash === hash);
-    if (event === undefined || event.confirmations < CONFIRMATIONS + CREDIT_MS / 2_000) return null;
-    if (event.account !== ACCOUNT) return null;
-    this.credits.set(hash, event.amount);
-    return { venueId: `credit-${hash.slice(2, 10)}` };
+  /** The `named` style lists no transaction: credits of the amount, the oldest first. */
+  #credited(hash: string, amount: bigint): readonly string[] {
+    const isIt = (one: DepositEvent) => (this.#style === "listed" ? one.hash === hash : one.amount === amount);
+    const credits = this.#chain
+      .deposits()
+      .filter((one) => isIt(one) && one.account === ACCOUNT)
+      .filter(({ confirmations }) => confirmations >= CONFIRMATIONS + CREDIT_MS / 2_000);
+    for (const one of credits) this.credits.set(one.hash, one.amount);
+    return credits.map((one) => `credit-${one.hash.slice(2, 10)}`);
+  }
+
+  /** Its list of them has no names. */
+  #movesLike(amount: string, sentAtMs: number): readonly string[] {
+    return this.#listed(this.moves)
+      .filter((move) => move.amount === amount && move.atMs >= sentAtMs - DATED_WITHIN_MS)
+      .map(({ id }) => id);
   }
 
   async #sent(act: () => MoneyOutcome): Promise<MoneyOutcome> {
@@ -231,22 +260,17 @@ export class FakeMoney {
     return { kind: "done", venueId: isInside ? null : id };
   }
 
-  #payout(withdrawal: {
-    readonly ask: WithdrawalAsk;
-    readonly request: string;
-    readonly sentAtMs: number;
-    readonly venueId: string | null;
-    readonly otherIds?: ReadonlySet<string>;
-  }): WithdrawalStanding {
-    const { ask, otherIds, sentAtMs, venueId } = withdrawal;
+  async #payout(withdrawal: PastWithdrawal): Promise<WithdrawalStanding> {
+    const { ask, sentAtMs, venueId } = withdrawal;
     const { nonce } = JSON.parse(withdrawal.request) as Request;
     const isIt = (one: Payout): boolean => {
       if (this.#style === "named") return one.nonce === nonce;
       if (venueId !== null) return one.id === venueId;
-      if (otherIds?.has(one.id) === true) return false;
       return one.amount === ask.amount && one.atMs >= sentAtMs - DATED_WITHIN_MS;
     };
-    const alike = this.#listed(this.payouts).filter(isIt);
+    const alike: Payout[] = [];
+    for (const payout of this.#listed(this.payouts).filter(isIt))
+      if (!(await withdrawal.isOthers(payout.id))) alike.push(payout);
     const payout = alike.find(({ fails }) => !fails) ?? alike[0];
     if (payout === undefined) return { kind: "absent" };
     const { id, fails, paid } = payout;
@@ -275,10 +299,6 @@ const OLD: Token = { chainId: CHAIN_ID, symbol: "OLD", address: OLD_TOKEN, decim
 
 function requestOf({ receiver, amount }: WithdrawalAsk, fee: bigint, nonce: number): Request {
   return { nonce, receiver, amount: amount.toString(), fee: fee.toString() };
-}
-
-function idOf(read: Read<Move | undefined>): Read<{ readonly venueId: string } | null> {
-  return read.ok ? { ...read, value: read.value === undefined ? null : { venueId: read.value.id } } : read;
 }
 
 function refusal(reason: "BALANCE" | "OTHER", venueText: string): MoneyOutcome {

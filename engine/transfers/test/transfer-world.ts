@@ -77,7 +77,7 @@ export class TransferWorld {
       },
       chains: new Map([[CHAIN_ID, this.chain.port(gate)]]),
       rails: new Map([this.named, this.listed].map((money) => [money.venue, money.port(gate)])),
-      openSession: async (_walletId, venue) => (venue === "venueone" ? this.named : this.listed).session(),
+      openSession: async (_walletId, venue, payer) => (venue === "venueone" ? this.named : this.listed).session(payer),
       ...{ instance: null, blocks: { assertFree() {} } },
       clock: this.clock,
       newId: () => this.newId(),

@@ -32,10 +32,7 @@ export class VenueoneDeposits implements DepositRail {
     return this.routes.find(({ token }) => token.chainId === chainId && token.symbol === symbol) ?? null;
   }
 
-  /**
-   * By the amount, since it was sent: the ledger's hashes are of the venue's own chain. Of two deposits of one amount
-   * within minutes the later one may count as credited when the first is.
-   */
+  /** By the amount, since it was sent: the ledger's hashes are of the venue's own chain. */
   async look(
     deposit: {
       readonly account: string;
@@ -45,14 +42,14 @@ export class VenueoneDeposits implements DepositRail {
     },
     _session: AccountSession | null,
     options: CallOptions,
-  ): Promise<Read<{ readonly venueId: string } | null>> {
+  ): Promise<Read<readonly string[]>> {
     const { account, amount, chainId, sentAtMs } = deposit;
     const { clockOffsetMs, ledger } = this.#deps;
     const decimals = this.routes.find(({ token }) => token.chainId === chainId)?.token.decimals;
     const isOurs = (row: VenueoneWireLedgerRow): row is DepositRow =>
       row.kind === "deposit" && decimals !== undefined && tokenUnits(row.usdc, decimals, "usdc") === amount;
-    const row = await ledger.find(account, sentAtMs + clockOffsetMs() - DATED_WITHIN_MS, isOurs, options);
-    return normalizedRead(row, "ledger", (found) => (found === null ? null : { venueId: creditId(found) }));
+    const rows = await ledger.all(account, sentAtMs + clockOffsetMs() - DATED_WITHIN_MS, options);
+    return normalizedRead(rows, "ledger", (all) => [...new Set(all.filter(isOurs).map(creditId))]);
   }
 }
 

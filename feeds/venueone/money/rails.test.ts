@@ -201,7 +201,13 @@ function ledger(rows: (startMs: number) => readonly object[] | string) {
 async function lookAt(rows: (time: number, nowMs: number) => readonly object[] | string) {
   const act = await made(scene());
   const on = ledger(() => rows(timeOf(act.request), on.clock.wallMs()));
-  const withdrawal = { ask: on.ask, request: act.request, sentAtMs: on.clock.wallMs(), venueId: null };
+  const withdrawal = {
+    ask: on.ask,
+    request: act.request,
+    sentAtMs: on.clock.wallMs(),
+    venueId: null,
+    isOthers: async () => false,
+  };
   return on.rail.look(withdrawal, null, OPTIONS);
 }
 
@@ -225,7 +231,7 @@ describe("a withdrawal in the venue's ledger", () => {
     expect(await lookAt(() => "<html>")).toMatchObject({ ok: false, code: "BAD_RESPONSE" });
     expect(await lookAt((_, nowMs) => [rowAt(nowMs, { type: "withdraw", usdc: "1" })])).toMatchObject({ ok: false });
     const on = ledger(() => []);
-    const foreign = { ask: on.ask, request: "{}", sentAtMs: 0, venueId: null };
+    const foreign = { ask: on.ask, request: "{}", sentAtMs: 0, venueId: null, isOthers: async () => false };
     expect(await on.rail.look(foreign, null, OPTIONS)).toMatchObject({ ok: false, code: "BAD_RESPONSE" });
   });
 
@@ -239,7 +245,13 @@ describe("a withdrawal in the venue's ledger", () => {
       if (starts.length < 3) return page(startMs);
       return [rowAt(startMs, { type: "withdraw", usdc: "1", nonce, fee: "1" })];
     });
-    const withdrawal = { ask: on.ask, request: act.request, sentAtMs: on.clock.wallMs(), venueId: null };
+    const withdrawal = {
+      ask: on.ask,
+      request: act.request,
+      sentAtMs: on.clock.wallMs(),
+      venueId: null,
+      isOthers: async () => false,
+    };
     expect(await on.rail.look(withdrawal, null, OPTIONS)).toMatchObject({ ok: true, value: { kind: "left" } });
     const firstMs = on.clock.wallMs() - 60_000;
     expect(starts).toEqual([firstMs, firstMs + 499, firstMs + 998]);
@@ -261,9 +273,9 @@ describe("a deposit in the venue's ledger", () => {
   const credit = { type: "deposit", usdc: "12.5" };
 
   it("is credited by a row of its amount since it was sent", async () => {
-    expect(await look((nowMs) => rowAt(nowMs + 60_000, credit))).toMatchObject({ ok: true, value: { venueId: HASH } });
+    expect(await look((nowMs) => rowAt(nowMs + 60_000, credit))).toMatchObject({ ok: true, value: [HASH] });
     const hashless = await look((nowMs) => rowAt(nowMs, credit, `0x${"0".repeat(64)}`));
-    expect(hashless).toMatchObject({ ok: true, value: { venueId: expect.stringMatching(/^\d{13}$/) } });
+    expect(hashless).toMatchObject({ ok: true, value: [expect.stringMatching(/^\d{13}$/)] });
   });
 
   it.each<[what: string, row: (nowMs: number) => object]>([
@@ -271,7 +283,7 @@ describe("a deposit in the venue's ledger", () => {
     ["an older deposit of the same amount", (nowMs) => rowAt(nowMs - 5_001, credit)],
     ["money of another kind", (nowMs) => rowAt(nowMs, { ...credit, type: "internalTransfer" })],
   ])("is not credited by %s", async (_, row) => {
-    expect(await look(row)).toMatchObject({ ok: true, value: null });
+    expect(await look(row)).toMatchObject({ ok: true, value: [] });
   });
 });
 

@@ -9,7 +9,7 @@ import { OVER_BUDGET_INTERVAL_MS } from "./agent-act.js";
 import { networkOf, type UserAct } from "./user-act.js";
 
 /** Eight were answered with `Invalid send`. */
-const AMOUNT_PLACES = 6;
+export const AMOUNT_PLACES = 6;
 /** The bridge counts in 64 bits. */
 const AMOUNT_MAX = (1n << 64n) - 1n;
 

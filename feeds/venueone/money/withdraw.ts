@@ -31,7 +31,14 @@ import { nonceProblem } from "../rules/errors.js";
 import type { CollateralReads } from "./collateral.js";
 import type { LedgerSearch } from "./ledger.js";
 import { signedBody, signedText } from "./user-act.js";
-import { draftOf, outcomeOfRefusal, readRequest, requestOf, type WithdrawRequest } from "./withdraw-act.js";
+import {
+  AMOUNT_PLACES,
+  draftOf,
+  outcomeOfRefusal,
+  readRequest,
+  requestOf,
+  type WithdrawRequest,
+} from "./withdraw-act.js";
 
 /** Whole USDC (bridge page); taken for a part of the amount, as the ledger's separate figures suggest (unverified). */
 export const FEE_USDC = 1n;
@@ -61,6 +68,7 @@ export interface VenueoneWithdrawalsDeps {
 export class VenueoneWithdrawals implements WithdrawalRail {
   readonly needsKey = false;
   readonly takesReceiver = true;
+  readonly placesMax = AMOUNT_PLACES;
   readonly historyLagMs = HISTORY_LAG_MS;
   readonly isMatchedById = true;
   readonly actsOnce = true;

@@ -21,10 +21,10 @@ export class VenuetwoDeposits implements DepositRail {
     { hash, chainId }: { readonly hash: string; readonly chainId: number },
     session: AccountSession | null,
     options: CallOptions,
-  ): Promise<Read<{ readonly venueId: string } | null>> {
+  ): Promise<Read<readonly string[]>> {
     const moves = await readMoves(this.#rest, session, options);
     if (!moves.ok) return moves;
     const venueId = creditOf(moves.value, hash, chainId);
-    return { ...moves, value: venueId === null ? null : { venueId } };
+    return { ...moves, value: venueId === null ? [] : [venueId] };
   }
 }

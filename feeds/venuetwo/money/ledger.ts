@@ -20,12 +20,11 @@ export const FAILED = "FAILED";
 /** What a request was sent at and what the venue dated it differ by the window of its nonce at most. */
 const DATED_WITHIN_MS = NONCE_WINDOW_MS;
 
-export interface PastWithdrawal {
+export interface LikeWithdrawal {
   readonly ask: WithdrawalAsk;
   /** On the venue's clock, ms. */
   readonly sentAtVenueMs: number;
   readonly venueId: string | null;
-  readonly otherIds: ReadonlySet<string>;
 }
 
 /** As the rows are read. */
@@ -45,21 +44,22 @@ export function creditOf(moves: readonly VenuetwoWireMove[], hash: string, chain
   return row !== undefined && ARRIVED.has(row.state) ? row.id : null;
 }
 
-export function standingOf(
+/** Rows that may be it. With an id nothing else is looked at: another row of its amount may be another withdrawal, and have failed. */
+export function candidatesOf(
   moves: Read<readonly VenuetwoWireMove[]>,
-  withdrawal: PastWithdrawal,
-): Read<WithdrawalStanding> {
-  return normalizedRead(moves, "deposit-withdraw-history", (rows) => standingAmong(rows, withdrawal));
+  withdrawal: LikeWithdrawal,
+): Read<readonly VenuetwoWireMove[]> {
+  const { venueId } = withdrawal;
+  return normalizedRead(moves, "deposit-withdraw-history", (rows) =>
+    rows.filter((row) => row.type === "WITHDRAW" && (venueId === null ? isLike(row, withdrawal) : row.id === venueId)),
+  );
 }
 
-function standingAmong(rows: readonly VenuetwoWireMove[], withdrawal: PastWithdrawal): WithdrawalStanding {
-  const { ask, otherIds, venueId } = withdrawal;
-  const withdrawals = rows.filter(({ type }) => type === "WITHDRAW");
-  // With an id nothing else is looked at: another row of the same amount may be another withdrawal, and have failed.
-  const ours =
-    venueId === null
-      ? withdrawals.filter((row) => !otherIds.has(row.id) && isLike(row, withdrawal))
-      : withdrawals.filter(({ id }) => id === venueId);
+/** `ours`: candidates that are of no other withdrawal, as far as is known. */
+export function standingAmong(
+  ours: readonly VenuetwoWireMove[],
+  { ask }: Pick<LikeWithdrawal, "ask">,
+): WithdrawalStanding {
   // Of several alike one may be somebody else's: that it came back is believed only where all of them did.
   const row = ours.find(({ state }) => ARRIVED.has(state)) ?? ours.find(({ state }) => state !== FAILED) ?? ours.at(0);
   if (row === undefined) return { kind: "absent" };
@@ -74,7 +74,7 @@ function standingAmong(rows: readonly VenuetwoWireMove[], withdrawal: PastWithdr
 }
 
 /** The upper bound is when the venue took the wallet's signature no more. */
-function isLike(row: VenuetwoWireMove, { ask, sentAtVenueMs }: PastWithdrawal): boolean {
+function isLike(row: VenuetwoWireMove, { ask, sentAtVenueMs }: LikeWithdrawal): boolean {
   const { accountType, amount, token } = ask;
   const latestMs = sentAtVenueMs + WALLET_NONCE_WINDOW_MS + 2 * DATED_WITHIN_MS;
   return (

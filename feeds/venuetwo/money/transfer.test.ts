@@ -88,15 +88,20 @@ async function look(rows: unknown, ask = ASK) {
 describe("a transfer in the list of income", () => {
   it("is found by asset, amount, direction and time, among transfers since it was sent", async () => {
     const { found, on } = await look([row({ incomeType: "COMMISSION", tranId: 1 }), row({ income: "12.4" }), row()]);
-    expect(found).toMatchObject({ ok: true, value: { venueId: "7" } });
+    expect(found).toMatchObject({ ok: true, value: ["7"] });
     expect(paramsOf(on.http.last)).toMatchObject({ incomeType: "TRANSFER", startTime: String(NOW_MS - 60_000) });
     const out = await look([row({ tranId: 6 }), row({ income: "-12.5" })], { ...ASK, kindType: "FUTURE_SPOT" });
-    expect(out.found).toMatchObject({ ok: true, value: { venueId: "7" } });
+    expect(out.found).toMatchObject({ ok: true, value: ["7"] });
+  });
+
+  it("is each of several that fit, the oldest first and each once", async () => {
+    const rows = [row({ tranId: 9, time: NOW_MS + 1 }), row({ tranId: 8 }), row({ tranId: 8 })];
+    expect((await look(rows)).found).toMatchObject({ ok: true, value: ["8", "9"] });
   });
 
   it("keeps all digits of its id", async () => {
     const text = `[{"incomeType":"TRANSFER","income":12.5,"asset":"USDT","time":${NOW_MS},"tranId":1234567890123456789}]`;
-    expect((await look(text)).found).toMatchObject({ ok: true, value: { venueId: "1234567890123456789" } });
+    expect((await look(text)).found).toMatchObject({ ok: true, value: ["1234567890123456789"] });
   });
 
   it.each([
@@ -104,6 +109,6 @@ describe("a transfer in the list of income", () => {
     ["of another asset", { asset: "USDF" }],
     ["older", { time: NOW_MS - 60_001 }],
   ])("is not one %s", async (_, changes) => {
-    expect((await look([row(changes)])).found).toMatchObject({ ok: true, value: null });
+    expect((await look([row(changes)])).found).toMatchObject({ ok: true, value: [] });
   });
 });

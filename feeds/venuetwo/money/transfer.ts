@@ -15,6 +15,7 @@ import { NONCE_WINDOW_MS } from "../sign/nonces.js";
 import { heldSession } from "./held-session.js";
 import { outcomeOfSent } from "./outcome.js";
 import { decodeTransferIncome } from "./wire.js";
+import { AMOUNT_PLACES } from "./withdraw-act.js";
 
 const NAME_CHARS_MAX = 64;
 const INCOME_ROWS = 1_000;
@@ -27,6 +28,7 @@ export interface VenuetwoTransfersDeps {
 }
 
 export class VenuetwoTransfers implements InternalTransferRail {
+  readonly placesMax = AMOUNT_PLACES;
   readonly #deps: VenuetwoTransfersDeps;
 
   constructor(deps: VenuetwoTransfersDeps) {
@@ -50,13 +52,13 @@ export class VenuetwoTransfers implements InternalTransferRail {
     return outcomeOfSent(sent, this.#deps.clock.wallMs() + this.#deps.clockOffsetMs(), tranIdOf);
   }
 
-  /** By asset, direction, amount and time: the first that fits. */
+  /** By asset, direction, amount and time. */
   async look(
     { amount, asset, kindType }: InternalTransferAsk,
     sentAtMs: number,
     session: AccountSession,
     options: CallOptions,
-  ): Promise<Read<{ readonly venueId: string } | null>> {
+  ): Promise<Read<readonly string[]>> {
     const held = heldSession(session);
     if (!held.ok) return held;
     const sinceMs = Math.floor(sentAtMs + this.#deps.clockOffsetMs() - NONCE_WINDOW_MS);
@@ -68,10 +70,10 @@ export class VenuetwoTransfers implements InternalTransferRail {
     const rows = await this.#deps.rest.read(held.session, call, decodeTransferIncome, options, parseMoneyJson);
     if (!rows.ok) return rows;
     const income = kindType === "SPOT_FUTURE" ? amount : `-${amount}`;
-    const row = rows.value.find(
-      (one) => one.asset === asset && one.time >= sinceMs && compareDecimals(one.income, income) === 0,
-    );
-    return { ...rows, value: row === undefined ? null : { venueId: row.tranId } };
+    const fitting = rows.value
+      .filter((one) => one.asset === asset && one.time >= sinceMs && compareDecimals(one.income, income) === 0)
+      .sort((one, other) => one.time - other.time);
+    return { ...rows, value: [...new Set(fitting.map(({ tranId }) => tranId))] };
   }
 }
 

@@ -224,13 +224,14 @@ async function lookAmong(
   rows: readonly object[] | string,
   venueId: string | null = null,
   alter: object = {},
-  otherIds: ReadonlySet<string> = new Set(),
+  others: readonly string[] = [],
 ) {
   const scene = moneyScene({ "deposit-withdraw-history": ok(rows) });
   const { request } = await made(scene);
   const sentAtMs = scene.clock.wallMs();
-  const withdrawal = { ask: { ...scene.ask, ...alter }, request, sentAtMs, venueId, otherIds };
-  return railOf(scene).look(withdrawal, scene.session, OPTIONS);
+  const past = { ask: { ...scene.ask, ...alter }, request, sentAtMs, venueId };
+  const isOthers = async (id: string) => others.includes(id);
+  return railOf(scene).look({ ...past, isOthers }, scene.session, OPTIONS);
 }
 
 const NOW_MS = moneyScene().clock.wallMs();
@@ -265,8 +266,8 @@ describe("a withdrawal in the venue's list", () => {
 
   it("is none that is known to be another one, however alike", async () => {
     const rows = [row({ state: "SUCCESS", id: "1" }), row({ id: "2" })];
-    expect(await lookAmong(rows, null, {}, new Set(["1"]))).toMatchObject(standing({ kind: "pending", venueId: "2" }));
-    expect(await lookAmong(rows, null, {}, new Set(["1", "2"]))).toMatchObject(standing({ kind: "absent" }));
+    expect(await lookAmong(rows, null, {}, ["1"])).toMatchObject(standing({ kind: "pending", venueId: "2" }));
+    expect(await lookAmong(rows, null, {}, ["1", "2"])).toMatchObject(standing({ kind: "absent" }));
   });
 
   it.each<[what: string, changes: object]>([
@@ -279,6 +280,13 @@ describe("a withdrawal in the venue's list", () => {
     ["younger than the signature lives", { time: NOW_MS + HOUR_MS + 120_001 }],
   ])("is not %s", async (_, changes) => {
     expect(await lookAmong([row(changes)])).toMatchObject(standing({ kind: "absent" }));
+  });
+
+  it("is no row that is another withdrawal's, whatever became of that one", async () => {
+    for (const state of ["PROCESSING", "SUCCESS", "FAILED"])
+      expect(await lookAmong([row({ state })], null, {}, [ROW.id])).toMatchObject(standing({ kind: "absent" }));
+    const rows = [row({ state: "SUCCESS" }), row({ state: "FAILED", id: "8" })];
+    expect(await lookAmong(rows, null, {}, [ROW.id])).toMatchObject(standing({ kind: "failed", venueId: "8" }));
   });
 
   it("is found by its id alone where the id is known", async () => {

@@ -10,6 +10,7 @@ import { type MadeAct, SIGNATURE_TEXT, type WalletAct } from "../../../engine/ke
 import type { AccountSession, CallOptions, Read } from "../../../engine/ports.js";
 import type {
   MoneyOutcome,
+  PastWithdrawal,
   Token,
   WithdrawalAsk,
   WithdrawalRail,
@@ -31,10 +32,11 @@ import { MICROS_PER_MS, NONCE_WINDOW_MS } from "../sign/nonces.js";
 import type { AgentRights } from "./agent-rights.js";
 import type { FeeEstimates } from "./fee-estimates.js";
 import { heldSession } from "./held-session.js";
-import { readMoves, standingOf } from "./ledger.js";
+import { candidatesOf, readMoves, standingAmong } from "./ledger.js";
 import { outcomeOfSent } from "./outcome.js";
-import { decodeWithdrawable } from "./wire.js";
+import { decodeWithdrawable, type VenuetwoWireMove } from "./wire.js";
 import {
+  AMOUNT_PLACES,
   draftOf,
   feeToOffer,
   paramsOf,
@@ -66,6 +68,7 @@ export interface VenuetwoWithdrawalsDeps {
 export class VenuetwoWithdrawals implements WithdrawalRail {
   readonly needsKey = true;
   readonly takesReceiver = false;
+  readonly placesMax = AMOUNT_PLACES;
   readonly historyLagMs = HISTORY_LAG_MS;
   readonly isMatchedById = false;
   readonly actsOnce = false;
@@ -148,17 +151,20 @@ export class VenuetwoWithdrawals implements WithdrawalRail {
   }
 
   async look(
-    withdrawal: Parameters<WithdrawalRail["look"]>[0],
+    withdrawal: Omit<PastWithdrawal, "request">,
     session: AccountSession | null,
     options: CallOptions,
   ): Promise<Read<WithdrawalStanding>> {
-    const { ask, otherIds = NO_IDS, sentAtMs, venueId } = withdrawal;
+    const { ask, sentAtMs, venueId } = withdrawal;
     const moves = await readMoves(this.#deps.rest, session, options);
-    return standingOf(moves, { ask, venueId, otherIds, sentAtVenueMs: sentAtMs + this.#deps.clockOffsetMs() });
+    const sentAtVenueMs = sentAtMs + this.#deps.clockOffsetMs();
+    const candidates = candidatesOf(moves, { ask, venueId, sentAtVenueMs });
+    if (!candidates.ok) return candidates;
+    const ours: VenuetwoWireMove[] = [];
+    for (const row of candidates.value) if (!(await withdrawal.isOthers(row.id))) ours.push(row);
+    return { ...candidates, value: standingAmong(ours, { ask }) };
   }
 }
-
-const NO_IDS: ReadonlySet<string> = new Set();
 
 /** The most that the account and the chain can pay, in the token's unit; zero where the venue grants nothing. */
 function grantOf({ accountType, token }: WithdrawalAsk) {

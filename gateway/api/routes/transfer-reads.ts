@@ -1,6 +1,7 @@
 /** What became of the money of server wallets, and what they have. Another owner's is answered as one that nobody has. */
 import { ServiceError } from "../../../engine/domain/errors.js";
 import type { RoutableVenue } from "../../../engine/domain/venue.js";
+import { isPlace } from "../../../engine/transfers/transfer-book.js";
 import type { VenueMoney } from "../../../engine/venue-money.js";
 import { OPERATIONS } from "../../../schemas/operations.js";
 import { compileSerialiser } from "../../../schemas/serialise.js";
@@ -17,6 +18,7 @@ import type { TransferDeskPort } from "../../accounts/transfer-desk.js";
 import { transferView } from "../../accounts/transfer-views.js";
 import type { WalletDesk } from "../../accounts/wallet-desk.js";
 import { type Ask, checkedQuery, jsonRoute } from "../../http/json-route.js";
+import { invalidParameters } from "../../http/query.js";
 import type { Route } from "../../http/route.js";
 import type { RouteContext } from "./context.js";
 import { checkedWalletName, walletOf } from "./wallets.js";
@@ -69,10 +71,9 @@ function listRoute(context: MoneyContext): Route {
     async answer(ask) {
       const { limit = TRANSFERS_LIMIT.default, cursor } = checkedQuery(validate, ask.query, ["limit"]);
       const { walletId } = namedWallet(context, ask);
-      // A slash in a query is awkward to write.
-      const { rows, next } = await transferDesk.list(walletId, cursor?.replace(".", "/") ?? null, limit);
+      const { rows, next } = await transferDesk.list(walletId, cursor === undefined ? null : placeOf(cursor), limit);
       const transfers = rows.map((row) => transferView(row, transferDesk.explorers));
-      const data = { transfers, nextCursor: next?.replace("/", ".") ?? null };
+      const data = { transfers, nextCursor: next === null ? null : cursorOf(next) };
       return { text: serialise({ success: true, data, timestamp: clock.wallMs() }) };
     },
   });
@@ -90,6 +91,18 @@ function balancesRoute(context: MoneyContext): Route {
       return { text: serialise({ success: true, data, timestamp: clock.wallMs() }) };
     },
   });
+}
+
+/** Opaque to callers. It needs no signature: it is looked for among the rows of the wallet alone. */
+function cursorOf(place: string): string {
+  return Buffer.from(place, "latin1").toString("base64url");
+}
+
+/** Throws INVALID_PARAMETERS. */
+function placeOf(cursor: string): string {
+  const place = Buffer.from(cursor, "base64url").toString("latin1");
+  if (!isPlace(place)) throw invalidParameters({ path: "cursor", problem: "is not the nextCursor of a page" });
+  return place;
 }
 
 function namedWallet({ walletDesk }: MoneyContext, ask: Ask) {

@@ -2,11 +2,12 @@
  * Money of server wallets (interface spec 4.3 to 4.5): deposit, transfer within a venue, withdraw. Checks go: what is
  * missing, then the exchange, then the wallet and its owner, then the funds.
  */
-import { divideBig, parseScaledBig, pow10Big } from "../../../engine/domain/decimal.js";
+import { divideBig, formatScaledBig, parseScaledBig, pow10Big } from "../../../engine/domain/decimal.js";
 import type { Wallet } from "../../../engine/custody/provider/wallet-provider.js";
 import { ServiceError } from "../../../engine/domain/errors.js";
 import type { RoutableVenue } from "../../../engine/domain/venue.js";
 import type { Token, VenueMoney } from "../../../engine/venue-money.js";
+import { MAX_DECIMAL_PLACES } from "../../../schemas/common.js";
 import { OPERATIONS } from "../../../schemas/operations.js";
 import { compileSerialiser } from "../../../schemas/serialise.js";
 import {
@@ -91,7 +92,9 @@ function internalRoute(context: MoneyContext): Route {
       railOf(context, NATIVE_VENUE);
       const wallet = walletOfBody(context, ask, body);
       const order = {
-        ...{ venue: NATIVE_VENUE, asset: body.asset.toUpperCase(), amount: body.amount, kindType: body.kindType },
+        ...{ venue: NATIVE_VENUE, asset: body.asset.toUpperCase(), kindType: body.kindType },
+        // As the ledger writes it: the same amount in other words is the same transfer.
+        amount: plainOf(body.amount),
         clientTranId: body.clientTranId ?? null,
       };
       const call = callOf(ask);
@@ -230,6 +233,10 @@ function walletOfBody(
   if (other !== undefined && other.toLowerCase() !== wallet.address.toLowerCase())
     throw invalidParameters({ path: "address", problem: "is not that of the wallet of walletId" });
   return wallet;
+}
+
+function plainOf(amount: string): string {
+  return formatScaledBig(parseScaledBig(amount, MAX_DECIMAL_PLACES) ?? 0n, MAX_DECIMAL_PLACES);
 }
 
 /** The smallest unit. Throws INVALID_PARAMETERS for a finer amount. */
