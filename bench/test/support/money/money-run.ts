@@ -37,7 +37,7 @@ const BLOCK_MS = 3_000;
 const ASK_MS_MAX = 400_000;
 const ASKS_AT_ONCE = 4;
 /** Acts of a life before its end. */
-const ACTS_MAX = 120;
+const ACTS_MAX = 60;
 /** An act of venuetwo may be unknown for an hour and some minutes. */
 const SETTLE_MS_MAX = 4 * 3_600_000;
 
@@ -123,7 +123,7 @@ class Run {
   }
 
   #death(): Death | null {
-    const isMortal = this.#options.hasKills !== false && this.#random.next() < 0.8;
+    const isMortal = this.#options.hasKills !== false && (this.#step === 0 || this.#random.next() < 0.8);
     return isMortal ? { at: 1 + Math.floor(this.#random.next() * ACTS_MAX), isAfter: this.#random.next() < 0.5 } : null;
   }
 
