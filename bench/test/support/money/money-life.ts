@@ -9,6 +9,7 @@ import type { SigningRequest } from "../../../../engine/custody/provider/wallet-
 import { createSeededRandom, type Random } from "../../../../engine/domain/random.js";
 import { type Death, MortalLife } from "../../../../engine/storage/test/mortal-life.js";
 import type { MemoryStore } from "../../../../engine/storage/test/memory-store.js";
+import { NO_TRANSFER_RECORD } from "../../../../engine/transfers/transfer-record.js";
 import type { TransferRow } from "../../../../engine/transfers/transfer-row.js";
 import type { Money } from "../../../../gateway/app/transfers.js";
 import { WORLD, WORLD_CHAIN_IDS, type WorldChainId } from "../../../sim/chain/world-plan.js";
@@ -125,7 +126,7 @@ export async function bornMoney(parts: LifeParts, death: Death | null): Promise<
     config: { chains, explorerUrls: new Map(), depositWaitMs: 20_000 },
     provider: { sign: (walletId, _origin, request) => mortal.gate(() => signedBy(parts, walletId, request)) },
     registrations: { blocks: blocksOf(parts) },
-    ...{ store: mortal.store(durable), rooms, clock, random: around.random, logger: common.logger },
+    ...{ store: mortal.store(durable), record: NO_TRANSFER_RECORD, rooms, clock, random: around.random, logger: common.logger },
   });
   money.transfers.listen(parts.heard);
   function end(): void {
