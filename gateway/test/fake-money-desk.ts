@@ -71,7 +71,12 @@ export function createFakeMoneyDesk(): FakeMoneyDesk {
     readBalances: async ({ walletId, address }) => ({ walletId, address, chains: [], venues: [] }),
     explorers: new Map(),
   };
-  const railOf = (token: Token) => ({ deposits: { routes: [{ token }] } }) as unknown as VenueMoney;
+  const railOf = (token: Token) =>
+    ({
+      deposits: { routes: [{ token }] },
+      withdrawals: { token: () => token },
+      internal: null,
+    }) as unknown as VenueMoney;
   const rails = new Map([
     ["venueone" as const, railOf(USDC)],
     ["venuetwo" as const, railOf(USDT)],

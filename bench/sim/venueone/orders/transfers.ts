@@ -12,8 +12,6 @@ import { type AgentRefusal, ZERO_ADDRESS } from "../records/agents.js";
 import { USDC_TOKEN_ID } from "../records/universe.js";
 import { E12_PER_USD, usdText, type Venue, type VenueAccount } from "../records/venue.js";
 
-/** Charged by the venue on a bridge withdrawal, out of the amount (whether on top or inside is not documented). */
-const WITHDRAW_FEE_E12 = E12_PER_USD;
 /** Charged to the sender when the receiver has no account yet. */
 const ACTIVATION_FEE_E12 = E12_PER_USD;
 const USD_DECIMALS = 6;
@@ -101,9 +99,10 @@ function withdraw(
     return taken.text;
   }
   venue.log.executed(index, null);
-  const row = { type: "withdraw", usdc: usdText(taken.e12), nonce, fee: usdText(WITHDRAW_FEE_E12) };
+  const feeE12 = venue.withdrawFeeE12;
+  const row = { type: "withdraw", usdc: usdText(taken.e12), nonce, fee: usdText(feeE12) };
   venue.addLedgerRow(account, row);
-  venue.payouts?.pay(account, { destination, amountE12: taken.e12, feeE12: WITHDRAW_FEE_E12, nonce });
+  venue.payouts?.pay(account, { destination, amountE12: taken.e12, feeE12, nonce });
   return null;
 }
 
@@ -111,9 +110,9 @@ function withdraw(
 function takeWithdrawal(venue: Venue, account: VenueAccount, text: string): Amount {
   const amount = parseUsd(text);
   if (!amount.ok) return amount;
-  const isTaken = amount.e12 > WITHDRAW_FEE_E12 && venue.moveCash(account, -amount.e12, "WITHDRAW");
+  const isTaken = amount.e12 > venue.withdrawFeeE12 && venue.moveCash(account, -amount.e12, "WITHDRAW");
   if (!isTaken) return { ok: false, text: REFUSED.withdrawBalance };
-  return { ok: true, e12: amount.e12 - WITHDRAW_FEE_E12 };
+  return { ok: true, e12: amount.e12 - venue.withdrawFeeE12 };
 }
 
 function transferClass(venue: Venue, signer: VenueAccount, amountText: string, toPerp: boolean): string | null {

@@ -97,6 +97,8 @@ export class Venue {
   readonly log: SimRequestLog;
   /** Null where withdrawals go to no chain. */
   payouts: PayoutPort | null = null;
+  /** Charged on a bridge withdrawal, out of the amount (whether on top or inside is not documented); it may change. */
+  withdrawFeeE12 = E12_PER_USD;
   readonly agents = new AgentRegistry((address) => this.account(address) !== null);
   readonly #accounts = new Map<string, VenueAccount>();
   readonly #nonceSets = new Map<string, NonceSet>();
