@@ -19,6 +19,8 @@ import { FaultyDoor, type Judge } from "./faulty-door.js";
 import { CONFIRMATIONS, type MoneyWallet, type MoneyWorld } from "./money-world.js";
 
 export const ENDPOINTS = 3;
+/** Comparisons by the clock would only be more of the same reads. */
+const NEVER_MS = 2_000_000_000;
 const NO_LIMIT = 1_000_000_000;
 const GWEI = 1_000_000_000n;
 
@@ -123,8 +125,12 @@ export async function bornMoney(parts: LifeParts, death: Death | null): Promise<
   ];
   const chains = await Promise.all(WORLD_CHAIN_IDS.map(async (chainId) => chainConfig(parts, chainId, open)));
   const money = await product.openMoney({
-    config: { chains, explorerUrls: new Map(), depositWaitMs: 20_000 },
-    provider: { sign: (walletId, _origin, request) => mortal.gate(() => signedBy(parts, walletId, request)) },
+    config: { chains, explorerUrls: new Map(), depositWaitMs: 20_000, reconcileIntervalMs: NEVER_MS },
+    provider: {
+      all: () => [],
+      sign: (walletId, _origin, request) => mortal.gate(() => signedBy(parts, walletId, request)),
+    },
+    ...{ instance: null, parties: () => null },
     registrations: { blocks: blocksOf(parts) },
     ...{
       store: mortal.store(durable),
