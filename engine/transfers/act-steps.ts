@@ -13,7 +13,7 @@ export const RESEND_MS = 60_000;
 /** An act that the venue takes for no longer than this is not sent any more. */
 export const SEND_MARGIN_MS = 2_000;
 /** Names of transfers are unique for seven days at the venue; nothing is sent again under one that is older than this. */
-const NAME_LIFE_MS = 6 * 86_400_000;
+export const NAME_LIFE_MS = 6 * 86_400_000;
 
 export function actSigned(row: WithdrawalRow, signature: string, nowMs: number): WithdrawalRow {
   const act = { ...row.act, signature };

@@ -8,6 +8,7 @@ import {
   absentPutBack,
   failedAct,
   mayNameAgain,
+  NAME_LIFE_MS,
   sendBegun,
   sentAgain,
   transferAbsent,
@@ -23,9 +24,16 @@ import {
   readValue,
   withSession,
 } from "./transfer-parts.js";
+import type { TransferPage } from "./transfer-book.js";
 import { type InternalRow, isEnded, isPutBack } from "./transfer-row.js";
 
 const UNANSWERED: MoneyOutcome = { kind: "unknown" };
+/** So long before a send the venue's list is searched from, with the time that an answer takes. */
+const LISTED_BEFORE_MS = 70_000;
+/** Rows of a wallet at a time. */
+const PAGE_ROWS = 100;
+/** Of a wallet with more transfers than that while a name lives, the name alone says whether one arrived. */
+const PAGES_MAX = 20;
 
 export class InternalTransfers {
   readonly #parts: TransferParts;
@@ -73,7 +81,8 @@ export class InternalTransfers {
     const found = await this.#parts.book.unclaimed(row, read.value);
     const [venueId] = found;
     // With fewer than there are of one amount, only the name says which of them arrived.
-    if (venueId !== undefined && found.length > this.#twinsOf(row))
+    const others = this.#twinsOf(row) + (found.length > 0 ? await this.#answeredLike(row, read.value) : 0);
+    if (venueId !== undefined && found.length > others)
       return this.#save(row, (one) => transferFound(one, venueId, this.#now()));
     if (isPutBack(row)) return this.#save(row, (one) => absentPutBack(one, lookedAtMs, this.#now()));
     const next = await this.#save(row, (one) => transferAbsent(one, lookedAtMs, this.#now()));
@@ -91,6 +100,30 @@ export class InternalTransfers {
       if (row.asset === asset && row.amount === amount) count++;
     }
     return count;
+  }
+
+  /**
+   * Transfers that the list does not tell from this one and that the venue answered with an id which is not in the list:
+   * whether it lists them under another one is not known, so each has one of the list's.
+   */
+  async #answeredLike(row: InternalRow, listed: readonly string[]): Promise<number> {
+    const { account, amount, asset, kindType, transferId, venue, walletId } = row;
+    const sinceMs = (row.sentAtMs ?? row.createdAtMs) - LISTED_BEFORE_MS;
+    let count = 0;
+    let after: string | null = null;
+    for (let page = 0; page < PAGES_MAX; page++) {
+      const { rows, next }: TransferPage = await this.#parts.book.page(walletId, after, PAGE_ROWS);
+      for (const one of rows) {
+        if (one.kind !== "internal" || one.state !== "confirmed" || one.transferId === transferId) continue;
+        if (one.venue !== venue || one.account !== account || one.kindType !== kindType) continue;
+        if (one.asset !== asset || one.amount !== amount || (one.lastSentAtMs ?? 0) < sinceMs) continue;
+        if (one.venueId === null || !listed.includes(one.venueId)) count++;
+      }
+      if (next === null || (rows.at(-1)?.createdAtMs ?? 0) < sinceMs - NAME_LIFE_MS) return count;
+      after = next;
+    }
+    this.#parts.logger.warn("transfers.too_many_alike", { name: transferId, venue });
+    return Number.POSITIVE_INFINITY;
   }
 
   async #send(

@@ -315,6 +315,24 @@ describe("a transfer between accounts", () => {
     expect(world.listed.moves).toMatchObject([{ name: "a" }, { name: "b" }]);
   });
 
+  it("whose reply is lost is not another one of its amount, where the list has ids that no reply has", async () => {
+    const { world, life } = await begun();
+    world.listed.listsOwnIds = true;
+    await world.answered(life, life.transfers.move(world.internal("70", "a")));
+    world.listed.weather = () => "lost";
+    const row = await world.answered(life, life.transfers.move(world.internal("70", "b")));
+    world.listed.weather = () => "fine";
+    await world.untilQuiet(life);
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed" });
+    expect(world.listed.moves).toMatchObject([{ name: "a" }, { name: "b" }]);
+    world.listed.weather = () => "unheard";
+    const third = await world.answered(life, life.transfers.move(world.internal("70", "c")));
+    world.listed.weather = () => "fine";
+    await world.untilQuiet(life);
+    expect(await life.transfers.find(third.transferId)).toMatchObject({ state: "confirmed" });
+    expect(world.listed.moves).toHaveLength(3);
+  });
+
   it("of two of one amount, of which one arrived and neither was answered, is each found as what it came to", async () => {
     const { world, life } = await begun();
     world.listed.weather = () => "lost";

@@ -81,6 +81,8 @@ export class FakeMoney {
   paidHash: string = `0x${"ab".repeat(32)}`;
   /** Its list shows what left the account, and nothing after. */
   hidesPayments = false;
+  /** Its list has ids of its own, and not those of its replies. */
+  listsOwnIds = false;
   /** Decimals of its texts. */
   placesMax = 6;
   hasKey = true;
@@ -210,7 +212,7 @@ export class FakeMoney {
   #movesLike(amount: string, sentAtMs: number): readonly string[] {
     return this.#listed(this.moves)
       .filter((move) => move.amount === amount && move.atMs >= sentAtMs - DATED_WITHIN_MS)
-      .map(({ id }) => id);
+      .map(({ id }) => (this.listsOwnIds ? `listed-${id}` : id));
   }
 
   async #sent(act: () => MoneyOutcome): Promise<MoneyOutcome> {

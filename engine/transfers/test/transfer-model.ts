@@ -26,6 +26,7 @@ export async function runModel(seed: number): Promise<ModelRun> {
   if (chance(0.5)) world.chain.allow(OLD_TOKEN, ACCOUNT, VAULT, 5n);
   for (const money of monies) money.repeats = pick(["refused", "again"]);
   world.named.extraFee = chance(0.3) ? 3n : 0n;
+  world.listed.listsOwnIds = chance(0.5);
   const intents: Intent[] = [];
   let serial = 0;
   let deaths = 0;
