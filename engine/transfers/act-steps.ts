@@ -126,11 +126,15 @@ export function transferFound(row: InternalRow, venueId: string | null, nowMs: n
   return { ...row, state: "confirmed", reason: null, reasonText: "", venueId, updatedAtMs: nowMs };
 }
 
-/** `lookedAtMs`: when the venue was asked. */
-export function transferAbsent(row: InternalRow, lookedAtMs: number, nowMs: number): InternalRow {
+/** `lookedAtMs`: when the venue was asked. `mayBeListed`: the list has some like it, each of which may be another one. */
+export function transferAbsent(
+  row: InternalRow,
+  { lookedAtMs, mayBeListed }: { readonly lookedAtMs: number; readonly mayBeListed: boolean },
+  nowMs: number,
+): InternalRow {
   if (isEnded(row) || row.lastSentAtMs === null) return row;
   // Refused, and what was sent before has not arrived either.
-  if (row.isRefusedAgain && lookedAtMs >= row.lastSentAtMs + RESEND_MS)
+  if (row.isRefusedAgain && !mayBeListed && lookedAtMs >= row.lastSentAtMs + RESEND_MS)
     return failedAct(row, "VENUE_REFUSED", row.reasonText, nowMs);
   return row.state === "unknown" ? row : { ...row, state: "unknown", updatedAtMs: nowMs };
 }

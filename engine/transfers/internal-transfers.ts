@@ -85,7 +85,9 @@ export class InternalTransfers {
     if (venueId !== undefined && found.length > others)
       return this.#save(row, (one) => transferFound(one, venueId, this.#now()));
     if (isPutBack(row)) return this.#save(row, (one) => absentPutBack(one, lookedAtMs, this.#now()));
-    const next = await this.#save(row, (one) => transferAbsent(one, lookedAtMs, this.#now()));
+    // One of those that the list has may be this one.
+    const mayBeListed = venueId !== undefined;
+    const next = await this.#save(row, (one) => transferAbsent(one, { lookedAtMs, mayBeListed }, this.#now()));
     if (!mayNameAgain(next, lookedAtMs)) return next;
     const begun = await this.#save(next, (one) => sentAgain(one, this.#now()));
     return this.#send(begun, rail, session, { options, isFirst: false });

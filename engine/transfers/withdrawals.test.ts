@@ -333,6 +333,18 @@ describe("a transfer between accounts", () => {
     expect(world.listed.moves).toHaveLength(3);
   });
 
+  it("that may be one of the list is unknown, though it is refused when it is sent again", async () => {
+    const { world, life } = await begun();
+    world.listed.listsOwnIds = true;
+    await world.answered(life, life.transfers.move(world.internal("70", "a")));
+    world.listed.weather = () => "lost";
+    const row = await world.answered(life, life.transfers.move(world.internal("70", "b")));
+    world.listed.weather = () => "fine";
+    world.listed.refusesMoves = true;
+    await world.untilQuiet(life);
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "unknown" });
+  });
+
   it("of two of one amount, of which one arrived and neither was answered, is each found as what it came to", async () => {
     const { world, life } = await begun();
     world.listed.weather = () => "lost";

@@ -81,6 +81,8 @@ export class FakeMoney {
   paidHash: string = `0x${"ab".repeat(32)}`;
   /** Its list shows what left the account, and nothing after. */
   hidesPayments = false;
+  /** There is nothing to move. */
+  refusesMoves = false;
   /** Its list has ids of its own, and not those of its replies. */
   listsOwnIds = false;
   /** Decimals of its texts. */
@@ -284,7 +286,7 @@ export class FakeMoney {
 
   #move(name: string, amount: string): MoneyOutcome {
     if (this.repeats === "refused" && this.moves.some((move) => move.name === name)) return { kind: "repeated" };
-    if (BigInt(amount) > 1_000_000n) return refusal("BALANCE", "insufficient");
+    if (this.refusesMoves || BigInt(amount) > 1_000_000n) return refusal("BALANCE", "insufficient");
     const id = `m-${++this.#serial}`;
     this.moves.push({ id, name, amount, atMs: this.#clock.wallMs() });
     return { kind: "done", venueId: id };
