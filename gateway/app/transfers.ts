@@ -82,17 +82,8 @@ export async function openMoney(parts: MoneyParts): Promise<Money> {
   const blocks = new TransferBlocks({ store, clock, rails });
   await blocks.load();
   const common: TransferParts = {
-    ...{
-      book,
-      signer: witnessedSigner(provider, instance),
-      instance,
-      blocks,
-      chains,
-      rails,
-      openSession,
-      clock,
-      logger,
-    },
+    ...{ book, signer: witnessedSigner(provider, instance), instance, blocks, chains, rails, openSession },
+    ...{ clock, logger },
     newId: () => randomUUID(),
   };
   const rounds = new Rounds(common);

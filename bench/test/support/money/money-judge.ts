@@ -8,7 +8,6 @@ import { WORLD, WORLD_CHAIN_IDS, type WorldChainId, worldToken } from "../../../
 import type { Intent, WithdrawalIntent } from "./money-asks.js";
 import { callOf, chainKey, type Evidence, lower, type SeenCall } from "./money-evidence.js";
 import type { Signed } from "./money-life.js";
-import { isAllThatIsKnown } from "./money-watch.js";
 import type { MoneyWallet, MoneyWorld } from "./money-world.js";
 
 export type MoneyCheck =
@@ -516,4 +515,9 @@ function judgeMessage(
   else if (lower(message["destination"]) !== lower(intent.receiver))
     find("receiver", `${nameOf(intent)} was signed for ${String(message["destination"])}`);
   return own.length;
+}
+
+/** venueone shows what left the account and not what its bridge did of it (docs/transfers.md). */
+function isAllThatIsKnown(row: TransferRow): boolean {
+  return row.kind === "withdrawal" && row.venue === "venueone" && row.state === "broadcast" && row.paid !== null;
 }

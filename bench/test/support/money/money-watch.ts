@@ -17,7 +17,7 @@ export class MoneyWatch {
 
   /** Rows that are to move on yet. */
   openCount(): number {
-    return [...this.#last.values()].filter((row) => isOpen(row) && !isAllThatIsKnown(row)).length;
+    return [...this.#last.values()].filter((row) => isOpen(row)).length;
   }
 
   hangs(): void {
@@ -42,9 +42,4 @@ export class MoneyWatch {
   #find(check: MoneyFinding["check"], text: string): void {
     this.findings.push({ check, text: `step ${this.#stepOf()}: ${text}` });
   }
-}
-
-/** venueone shows what left the account and not what its bridge did of it (docs/transfers.md). */
-export function isAllThatIsKnown(row: TransferRow): boolean {
-  return row.kind === "withdrawal" && row.venue === "venueone" && row.state === "broadcast" && row.paid !== null;
 }
