@@ -32,8 +32,9 @@ export async function startSignedGateway(
   venues: BenchSystem["venues"],
   more: Readonly<Record<string, string>> = {},
 ): Promise<SignedGateway> {
-  const dataDir = mkdtempSync(join(tmpdir(), "unwind-bench-signed-"));
-  const kekFile = join(dataDir, "kek");
+  const folder = mkdtempSync(join(tmpdir(), "unwind-bench-signed-"));
+  const dataDir = join(folder, "data");
+  const kekFile = join(folder, "kek");
   writeFileSync(kekFile, KEK_HEX, { mode: 0o600 });
   const environment = { ...systemEnvironment(venues, dataDir), AUTH_MODE: "signed", KEK_FILE: kekFile, ...more };
   const child = await startChild("../gateway/main.js", environment, [], 30_000, { isProbed: true });
@@ -50,7 +51,7 @@ export async function startSignedGateway(
     },
     async stop() {
       await child.stop();
-      rmSync(dataDir, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

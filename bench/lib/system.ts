@@ -1,7 +1,7 @@
 /** The whole system as processes for a measurement: local venues, the gateway, and the load beside them. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.js";
 import { DESCRIPTORS, VENUES } from "../../feeds/registry.js";
 import { urlSettings } from "../../feeds/shared/room/venue-descriptor.js";
@@ -75,7 +75,7 @@ export async function startSystem(
     SIM_BTC_SIZE: btcSize,
   });
   const venues = JSON.parse(venuesChild.firstLine) as BenchSystem["venues"];
-  const dataDir = mkdtempSync(join(tmpdir(), "unwind-bench-"));
+  const dataDir = join(mkdtempSync(join(tmpdir(), "unwind-bench-")), "data");
   const environment = systemEnvironment(venues, dataDir, rooms, isRecording);
   let gateway: BenchChild;
   try {
@@ -92,7 +92,7 @@ export async function startSystem(
     async stop() {
       await gateway.stop();
       await venuesChild.stop();
-      rmSync(dataDir, { recursive: true, force: true });
+      rmSync(dirname(dataDir), { recursive: true, force: true });
     },
   };
 }

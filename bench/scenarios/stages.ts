@@ -7,7 +7,7 @@
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { TradeAccounts } from "../../engine/orders/accounts.js";
 import { FeeCache } from "../../engine/orders/decide/fee-cache.js";
 import { readAccounts, readHeldAccounts } from "../../engine/orders/decide/readings.js";
@@ -105,7 +105,7 @@ async function measureWhole(context: ScenarioContext, tool: LoadTool) {
 
 async function measureAlone(context: ScenarioContext): Promise<{ readonly row: BenchRow; readonly isPart: boolean }[]> {
   const venues = await startChild("sim/venues.child.js", { SIM_SEED: "11", SIM_UNLIMITED: "1", SIM_BTC_SIZE: "5000" });
-  const dataDir = mkdtempSync(join(tmpdir(), "unwind-bench-"));
+  const dataDir = join(mkdtempSync(join(tmpdir(), "unwind-bench-")), "data");
   const config = readConfig(systemEnvironment(JSON.parse(venues.firstLine), dataDir), () => null);
   if (!config.ok) throw new Error(config.problems.join("; "));
   const service = await createService(config.config);
@@ -122,7 +122,7 @@ async function measureAlone(context: ScenarioContext): Promise<{ readonly row: B
   } finally {
     await service.stop();
     await venues.stop();
-    rmSync(dataDir, { recursive: true, force: true });
+    rmSync(dirname(dataDir), { recursive: true, force: true });
   }
 }
 

@@ -8,7 +8,7 @@
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createSeededRandom, type Random } from "../../engine/domain/random.js";
 import { MAX_QUOTES } from "../../engine/orders/request/quote-book.js";
 import { ContractJudge, TestClient } from "../../gateway/test/client.js";
@@ -98,7 +98,7 @@ summarise();
 process.exit(violations.length === 0 && stopReason === null ? 0 : 1);
 
 async function soak(): Promise<void> {
-  const dataDir = mkdtempSync(join(tmpdir(), "unwind-soak-"));
+  const dataDir = join(mkdtempSync(join(tmpdir(), "unwind-soak-")), "data");
   const four = await startFourVenues({ seed, symbols: [...SYMBOLS, "SOL"] });
   try {
     const planted = Object.entries(process.env).filter(([name]) => name.startsWith("SOAK_LEAK_"));
@@ -124,7 +124,7 @@ async function soak(): Promise<void> {
     }
   } finally {
     await four.stop();
-    rmSync(dataDir, { recursive: true, force: true });
+    rmSync(dirname(dataDir), { recursive: true, force: true });
   }
 }
 

@@ -10,6 +10,7 @@ import {
   FEE_OPTIONS,
   HTTP_CONNECTIONS,
 } from "../shared/room/venue-descriptor.js";
+import { SPOT_WEIGHT_PER_MINUTE } from "./money/hosts.js";
 import { DEFAULT_ROUTES, type VenuetwoRouteOptions } from "./money/routes.js";
 import { recordings } from "./replay.js";
 import { createVenuetwoRoom } from "./room.js";
@@ -87,6 +88,13 @@ export const venuetwo = defineVenue({
       default: "https://sapi.asterdex.com",
       doc: "Base URL of its spot market, for the balances of its spot account and withdrawals from it.",
     },
+    SPOT_WEIGHT_PER_MINUTE: {
+      kind: "integer",
+      min: 1,
+      max: BUDGET_MAX,
+      default: SPOT_WEIGHT_PER_MINUTE,
+      doc: "Request weight per minute of its spot market; an account read weighs 5. What the host grants is not stated.",
+    },
     ...depositOptions(
       "vault",
       "1",
@@ -119,7 +127,11 @@ export const venuetwo = defineVenue({
         areIssued: values.KEY_FLOW === "v1",
       },
       moneyRoutes: routesOf(values.DEPOSIT_PAIRS, values.MINIMUM_DEPOSIT_AMOUNT),
-      hosts: { spotUrl: values.SPOT_URL, webUrl: values.WEB_URL },
+      hosts: {
+        spotUrl: values.SPOT_URL,
+        spotWeightPerMinute: values.SPOT_WEIGHT_PER_MINUTE,
+        webUrl: values.WEB_URL,
+      },
       streamHostLayout: values.STREAM_LAYOUT === "split" ? "split" : "single",
       limits: {
         weightPerMinute: values.REST_WEIGHT_PER_MINUTE,

@@ -56,7 +56,7 @@ import { VenuetwoMarkets } from "./market/listing.js";
 import { applyPremiumIndex, applyTicker24h } from "./market/normalize.js";
 import { streamedSessions } from "../shared/orders/streamed-sessions.js";
 import { VerifiedReads } from "../shared/account/verified-reads.js";
-import { type HostUrls, type OtherHosts, otherHosts } from "./money/hosts.js";
+import { type HostOptions, type OtherHosts, otherHosts, SPOT_WEIGHT_PER_MINUTE } from "./money/hosts.js";
 import type { VenuetwoRouteOptions } from "./money/routes.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import { MarketStream, type MarketStreamOptions } from "./market/stream.js";
@@ -90,7 +90,7 @@ export interface VenuetwoRoomOptions {
     readonly areIssued: boolean;
   };
   /** Bases of the venue's other hosts; absent: `restUrl`, as at a local venue. */
-  readonly hosts?: HostUrls;
+  readonly hosts?: HostOptions;
   /** Absent: the pair of interface spec section 8. */
   readonly moneyRoutes?: readonly VenuetwoRouteOptions[];
   readonly streamHostLayout?: StreamHostLayout;
@@ -157,7 +157,9 @@ class VenuetwoRoom implements VenueRoom, KeyRoom, MoneyRoom {
     this.#clockOffset = clockOffset;
     this.#held = new HeldSymbols(clock);
     this.#http = new HttpPool({ ...poolOptions(options), standing });
-    this.#hosts = otherHosts(options.hosts ?? { spotUrl: options.restUrl, webUrl: options.restUrl }, options);
+    const { restUrl } = options;
+    const local = { spotUrl: restUrl, spotWeightPerMinute: SPOT_WEIGHT_PER_MINUTE, webUrl: restUrl };
+    this.#hosts = otherHosts(options.hosts ?? local, options);
     this.#rest = new MarketRest(this.#http);
     // The venue counts its countdowns itself: a switch names no time here.
     const measure = (): Promise<void> => this.#rest.measureClock(clockOffset, "exit");

@@ -29,7 +29,11 @@ const SIM_BLOCK_SECONDS = "1";
  * The local venues of the demo grant any rate: a person who tries the service should not meet the budget of one address
  * at a real venue (sixty reads a minute at one of them).
  */
-const ROOMY_BUDGETS = ofVenues((prefix) => ({ [`${prefix}_REST_WEIGHT_PER_MINUTE`]: "1000000" }));
+const ROOMY_BUDGETS = {
+  ...ofVenues((prefix) => ({ [`${prefix}_REST_WEIGHT_PER_MINUTE`]: "1000000" })),
+  // Each look at a wallet's money reads its spot account.
+  [`${NATIVE_VENUE.toUpperCase()}_SPOT_WEIGHT_PER_MINUTE`]: "1000000",
+};
 
 /** Of the first local venues: what one may try with any of them. */
 const HINTS = ["  (its own order log: /_sim/orders)", '  (move its price: POST /_sim/skew {"bps":-60})'];

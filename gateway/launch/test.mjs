@@ -26,6 +26,7 @@ const ALONE = [
   "bench/test/system/kill-records.test.ts",
   "bench/test/system/live-books.test.ts",
   "bench/test/system/live-clocks.test.ts",
+  "bench/test/system/money-kills.test.ts",
   "bench/test/system/serve-signed.test.ts",
   "bench/test/system/service-memory.test.ts",
   "bench/test/simulation/trade-simulation.test.ts",

@@ -1,6 +1,5 @@
 /** What a service says of a folder that an earlier program kept, started on a copy of it at the time it was written. */
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { type Clock, createSystemClock } from "../../engine/domain/clock.js";
@@ -25,25 +24,16 @@ export interface KeptState {
 }
 
 /** Of DATA_DIR, with `data.mdb` packed. */
-export function unpackFolder(packed: string): string {
-  const directory = mkdtempSync(join(tmpdir(), "unwind-kept-"));
+export function unpackFolder(packed: string, directory: string): void {
+  mkdirSync(directory);
   writeFileSync(join(directory, "data.mdb"), gunzipSync(readFileSync(join(packed, "data.mdb.gz"))));
   mkdirSync(join(directory, "spool"), { recursive: true });
   for (const name of readdirSync(join(packed, "spool")))
     cpSync(join(packed, "spool", name), join(directory, "spool", name));
-  return directory;
 }
 
-/**
- * `atMs`: wall clock at the start; what the folder keeps for a day would be gone long since. `isLast`: the folder goes
- * afterwards.
- */
-export async function readKept(
-  directory: string,
-  atMs: number,
-  routeIds: readonly string[],
-  isLast: boolean,
-): Promise<KeptState> {
+/** `atMs`: wall clock at the start; what the folder keeps for a day would be gone long since. */
+export async function readKept(directory: string, atMs: number, routeIds: readonly string[]): Promise<KeptState> {
   const system = createSystemClock();
   const behindMs = system.wallMs() - atMs;
   const clock: Clock = {
@@ -87,7 +77,6 @@ export async function readKept(
   } finally {
     await client.stop();
     await service.stop();
-    if (isLast) rmSync(directory, { recursive: true, force: true });
   }
 }
 

@@ -51,12 +51,12 @@ function room(): FakeRoom {
 }
 
 async function start(overrides: Readonly<Record<string, string>>): Promise<TestClient> {
-  const common = { PORT: "0", DATA_DIR: directory, LOG_LEVEL: "silent", RECORDING: "false" };
+  const common = { PORT: "0", DATA_DIR: join(directory, "data"), LOG_LEVEL: "silent", RECORDING: "false" };
   const result = readConfig({ ...common, ...overrides }, () => null);
   if (!result.ok) throw new Error(result.problems.join("; "));
   service = await createService(result.config, { rooms: [room()], dashboardFolder: built.folder });
   client = new TestClient(service.url);
-  admin = await connectAdmin(join(directory, "admin.sock"), createSystemClock());
+  admin = await connectAdmin(join(directory, "data", "admin.sock"), createSystemClock());
   return client;
 }
 

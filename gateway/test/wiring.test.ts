@@ -31,7 +31,7 @@ afterEach(async () => {
 
 function config(overrides: Readonly<Record<string, string>> = {}): Config {
   const result = readConfig(
-    { PORT: "0", DATA_DIR: directory, LOG_LEVEL: "silent", CLOSE_DEADLINE_MS: "30000", ...overrides },
+    { PORT: "0", DATA_DIR: join(directory, "data"), LOG_LEVEL: "silent", CLOSE_DEADLINE_MS: "30000", ...overrides },
     () => null,
   );
   if (!result.ok) throw new Error(result.problems.join("; "));

@@ -7,7 +7,7 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statfsSync, truncateSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 const HOLD_MS = 30_000;
 const CHUNK = Buffer.alloc(64 << 10, 1);
@@ -46,7 +46,9 @@ export class SmallVolume {
   /** Rejects where the mount fails. */
   static async start(sizeMiB: number): Promise<SmallVolume> {
     if (FLAGS === null) throw new Error(`no volume can be mounted here ${NEEDS_MOUNT}`);
-    const directory = mkdtempSync(join(tmpdir(), "unwind-volume-"));
+    // In a folder of its own: a service keeps its count beside its data.
+    const directory = join(mkdtempSync(join(tmpdir(), "unwind-volume-")), "data");
+    mkdirSync(directory);
     const script = `mount -t tmpfs -o size=${sizeMiB}m,mode=700 tmpfs "$0" && echo held && exec cat`;
     // The process ends with this one, because its input closes then.
     const holder = spawn("unshare", [...FLAGS, "--", "sh", "-c", script, directory], {
@@ -98,6 +100,6 @@ export class SmallVolume {
   async stop(): Promise<void> {
     this.#holder.stdin?.end();
     await this.#gone;
-    rmSync(this.directory, { recursive: true, force: true });
+    rmSync(dirname(this.directory), { recursive: true, force: true });
   }
 }

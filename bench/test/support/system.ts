@@ -1,7 +1,7 @@
 /** The real service against a local pair: configuration, wiring, store, rooms and HTTP server as in production. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { CredentialSource } from "../../../engine/custody/credential-source.js";
 import { DESCRIPTORS } from "../../../feeds/registry.js";
 import { urlSettings } from "../../../feeds/shared/room/venue-descriptor.js";
@@ -71,7 +71,7 @@ export function environmentFor(
 }
 
 export async function startSystem(pair: LocalPair, options: SystemOptions = {}): Promise<System> {
-  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "unwind-whole-"));
+  const dataDir = options.dataDir ?? join(mkdtempSync(join(tmpdir(), "unwind-whole-")), "data");
   const logLines: string[] = [];
   const logger = createLogger("debug", { write: (line: string) => void logLines.push(line) });
   const wallets = options.wallets === undefined ? {} : { wallets: options.wallets };
@@ -93,7 +93,7 @@ export async function startSystem(pair: LocalPair, options: SystemOptions = {}):
       await service.stop();
     },
     cleanUp() {
-      rmSync(dataDir, { recursive: true, force: true });
+      rmSync(dirname(dataDir), { recursive: true, force: true });
     },
   };
 }

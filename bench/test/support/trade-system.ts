@@ -1,7 +1,7 @@
 /** The real service on four local venues, as its callers reach it: started, restarted on the same store, stopped. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { BOOK_LIVE } from "../../../engine/market/book.js";
 import { DESCRIPTORS } from "../../../feeds/registry.js";
 import { urlSettings } from "../../../feeds/shared/room/venue-descriptor.js";
@@ -64,7 +64,7 @@ interface TradeSystemOptions {
 }
 
 export async function startTradeSystem(four: FourVenues, options: TradeSystemOptions = {}): Promise<TradeSystem> {
-  const dataDir = mkdtempSync(join(tmpdir(), "unwind-trades-"));
+  const dataDir = join(mkdtempSync(join(tmpdir(), "unwind-trades-")), "data");
   const environment: Record<string, string> = {
     ...fourEnvironment(four, dataDir),
     RECORDING: "false",
@@ -111,7 +111,7 @@ export async function startTradeSystem(four: FourVenues, options: TradeSystemOpt
     },
     stop,
     cleanUp() {
-      rmSync(dataDir, { recursive: true, force: true });
+      rmSync(dirname(dataDir), { recursive: true, force: true });
     },
   };
 }

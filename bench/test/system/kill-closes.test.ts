@@ -7,7 +7,7 @@
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import { ContractJudge, TestClient } from "../../../gateway/test/client.js";
@@ -49,7 +49,7 @@ afterAll(() => {
 async function killAndRetry(seed: number): Promise<string> {
   const random = createSeededRandom(seed);
   const pair = await startLocalPair({ seed, symbols: ["BTC", "ETH"], flow: { levelNotional: 200_000 } });
-  const dataDir = mkdtempSync(join(tmpdir(), "unwind-kill-data-"));
+  const dataDir = join(mkdtempSync(join(tmpdir(), "unwind-kill-data-")), "data");
   const trader = pair.addTrader(`kill-${seed}`, { positions: { BTC: "2" } });
   const before = {
     venueone: pair.positionLots("venueone", trader, "BTC"),
@@ -160,7 +160,7 @@ async function killAndRetry(seed: number): Promise<string> {
     gateway.child.kill("SIGKILL");
     await gateway.gone;
     await pair.stop();
-    rmSync(dataDir, { recursive: true, force: true });
+    rmSync(dirname(dataDir), { recursive: true, force: true });
   }
 }
 

@@ -8,7 +8,7 @@
  */
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSeededRandom, type Random } from "../../../engine/domain/random.js";
 import type { RecordsStore } from "../../../engine/storage/records/records-store.js";
@@ -68,7 +68,7 @@ interface Stage {
 
 async function withStage<T>(seed: number, run: (stage: Stage) => Promise<T>): Promise<T> {
   const pair = await startLocalPair({ seed, symbols: SYMBOLS, flow: { levelNotional: 400_000 } });
-  const dataDir = mkdtempSync(join(tmpdir(), "unwind-records-kill-"));
+  const dataDir = join(mkdtempSync(join(tmpdir(), "unwind-records-kill-")), "data");
   const trader = pair.addTrader(`records-${seed}`, { positions: POSITIONS });
   // Orders stay in flight for a while, so that a kill finds some between send and answer.
   pair.fault(PAIR_VENUES, { kind: "latency", match: "POST /", delayMs: 5, jitterMs: 20 });
@@ -90,7 +90,7 @@ async function withStage<T>(seed: number, run: (stage: Stage) => Promise<T>): Pr
     await stage.gateway.gone;
     await stage.client.stop();
     await pair.stop();
-    rmSync(dataDir, { recursive: true, force: true });
+    rmSync(dirname(dataDir), { recursive: true, force: true });
   }
 }
 

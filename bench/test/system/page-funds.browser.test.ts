@@ -71,7 +71,9 @@ describe.skipIf(LACKS_BROWSER || anvilBinary() === null)(
       await page.getByRole("button", { name: `${act}…`, exact: true }).click();
       await page.getByLabel("Way").selectOption({ label: way });
       await page.getByLabel("Amount").fill(amount);
-      await page.waitForSelector("#funds-check:not([hidden])");
+      await page.waitForSelector("#funds-check:not([hidden]), #funds-dialog-said[data-kind=bad]");
+      // What was refused instead is in the failure.
+      expect(await text(page, "#funds-dialog-said")).toMatch(/^Checked/);
       await expect.poll(() => page.isDisabled("#funds-go"), POLLING).toBe(false);
     }
     async function shot(page: Page, name: string): Promise<void> {

@@ -37,7 +37,7 @@ function reconciler(world: TransferWorld, { book }: Life, { entries = [], ...cha
 const chainOf = (world: TransferWorld) => new Map([[CHAIN_ID, world.chain.port((act) => act())]]);
 
 const entry = (world: TransferWorld, changes: Partial<VenueEntry> = {}): VenueEntry => ({
-  ...{ kind: "withdrawal", venueId: "w-9", chainId: CHAIN_ID, asset: "USDC", amounts: ["7"], kindType: null },
+  ...{ kind: "withdrawal", venueId: "w-9", chainId: CHAIN_ID, asset: "USDC", amounts: ["7.00"], kindType: null },
   ...{ hash: null, atMs: world.clock.wallMs(), hasFailed: false },
   ...changes,
 });
@@ -76,7 +76,7 @@ describe("a comparison", () => {
     const back: Restored = { reason: "FILE_AHEAD", sinceMs: world.clock.wallMs(), storeAtMs: world.clock.wallMs() };
     const restored = await reconciler(world, life, { entries, restored: () => back }).run();
     expect(restored.findings.blocks).toMatchObject([
-      { reason: "FOUND", venueId: "w-9", amounts: ["7"], account: ACCOUNT },
+      { reason: "FOUND", venueId: "w-9", amounts: ["7.00"], account: ACCOUNT },
     ]);
     // What the backup may have known is no news.
     const old = [entry(world, { atMs: world.clock.wallMs() - 2 * 3_600_000 })];

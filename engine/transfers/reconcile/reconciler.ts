@@ -8,6 +8,7 @@
  */
 import type { Chain } from "../../chain.js";
 import type { Verdict } from "../../custody/mpc/state/two-phase.js";
+import { formatScaledBig, parseScaledBig } from "../../domain/decimal.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import type { Read } from "../../ports.js";
 import type { Restored } from "../../storage/instance/instance-mark.js";
@@ -229,6 +230,8 @@ export class Reconciler {
 
 const PARTY = "co-signer";
 const NO_ROW = { transferId: null, atMs: null };
+/** Finer than any token. */
+const AMOUNT_DECIMALS = 36;
 const ANYTHING = {
   ...{ kind: null, venue: null, chainId: null, asset: null, amounts: null, kindType: null, venueId: null, atMs: null },
 };
@@ -244,8 +247,15 @@ function nonceOf({ book }: Pick<TransferParts, "book">, account: string, chainId
 }
 
 function unknownEntry({ kind, amounts, asset, venueId, atMs }: VenueEntry, walletId: string, part: string): Difference {
-  const text = `${kind} of ${amounts[0] ?? "?"} ${asset}, ${venueId}`;
+  const [amount] = amounts;
+  const text = `${kind} of ${amount === undefined ? "?" : withoutZeros(amount)} ${asset}, ${venueId}`;
   return { kind: "UNKNOWN_ENTRY", walletId, part, transferId: null, text, atMs };
+}
+
+/** Some venues pad amounts. Text that is no plain number stays as it came. */
+function withoutZeros(amount: string): string {
+  const value = parseScaledBig(amount, AMOUNT_DECIMALS);
+  return value === null ? amount : formatScaledBig(value, AMOUNT_DECIMALS);
 }
 
 function missingEntry({ walletId, venue, transferId, kind, venueId, createdAtMs }: TransferRow): Difference {

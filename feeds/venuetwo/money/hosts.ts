@@ -5,10 +5,11 @@ import { HttpPool, type HttpPoolOptions } from "../../shared/net/http-pool.js";
 /** Calls with a wallet's signature are rare. Neither host states a limit for them; those that state one grant this. */
 const CALLS_PER_MINUTE = 60;
 /** An account read weighs 5. The host's own budget is not stated; the futures host has more than ten times this. */
-const SPOT_WEIGHT_PER_MINUTE = 180;
+export const SPOT_WEIGHT_PER_MINUTE = 180;
 
-export interface HostUrls {
+export interface HostOptions {
   readonly spotUrl: string;
+  readonly spotWeightPerMinute: number;
   readonly webUrl: string;
 }
 
@@ -19,7 +20,7 @@ export interface OtherHosts {
 }
 
 export function otherHosts(
-  { spotUrl, webUrl }: HostUrls,
+  { spotUrl, spotWeightPerMinute, webUrl }: HostOptions,
   { clock, random, logger }: Pick<HttpPoolOptions, "clock" | "random" | "logger">,
 ): OtherHosts {
   const poolOf = (name: string, baseUrl: string, budget: number): HttpPool =>
@@ -27,7 +28,7 @@ export function otherHosts(
       ...{ name: `venuetwo.${name}`, baseUrl, clock, random, logger, budget },
       ...{ budgetWindowMs: 60_000, accountLimits: [], connections: 2, exitConnections: 1 },
     });
-  const spot = poolOf("spot", spotUrl, SPOT_WEIGHT_PER_MINUTE);
+  const spot = poolOf("spot", spotUrl, spotWeightPerMinute);
   const web = poolOf("web", webUrl, CALLS_PER_MINUTE);
   return {
     spotHttp: spot,
