@@ -285,7 +285,16 @@ describe("money of a server wallet", () => {
     const withoutKey = await move(caller, { ...across, walletId, dryRun: true });
     expect(coded(withoutKey)).toEqual([404, "API_KEY_NOT_FOUND"]);
 
-    const out = { walletAddress: address, chainId: 56, asset: "USDT", amount: "5", accountType: "spot" };
+    const out = {
+      walletAddress: address,
+      chainId: 56,
+      asset: "USDT",
+      amount: "5000000000000000000",
+      accountType: "spot",
+    };
+    expect(coded(await withdrawTwo(caller, { ...out, amount: "5", receiver: address }))).toEqual([
+      ...[400, "INVALID_PARAMETERS"],
+    ]);
     expect(coded(await withdrawTwo(caller, { ...out, receiver: ELSEWHERE }))).toEqual([...[400, "RECEIVER_MISMATCH"]]);
     expect(coded(await withdrawTwo(caller, { ...out, amount: "5.5", receiver: address }))).toEqual([
       ...[400, "INVALID_PARAMETERS"],
