@@ -105,6 +105,6 @@ it("closes within its time where the thread gives no answer, and takes nothing m
   const closed = runner.close();
   await clock.advanceAsync(5_000);
   await closed;
-  expect(await silent).toBe("the thread ended");
+  expect(await silent).toBe("no answer");
   await expect(keyOf(1)).rejects.toThrow("the runner is closed");
 });
