@@ -119,8 +119,11 @@ export class CellRun {
   async untilThere(): Promise<void> {
     let last: unknown = null;
     await found(`${this.name} is there`, async () => {
-      last = await this.judge.ownRow();
-      return (await this.isThere()) ? true : null;
+      const row = await this.judge.ownRow();
+      last = row;
+      // A signer that is held is given up in seconds: on a slow machine before anybody looks.
+      const isOver = this.cell.at === "signing" && row?.state === "failed";
+      return isOver || (await this.isThere()) ? true : null;
     }).catch((error: unknown) => {
       throw new Error(JSON.stringify(last), { cause: error });
     });
