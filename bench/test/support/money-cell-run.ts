@@ -84,7 +84,7 @@ export class CellRun {
     await this.#row("is at the venue", ({ state }) => state === "broadcast");
     const before = await payoutsOnChain(this.#stand, this.money.payout);
     await found("the payout is in a block", async () => {
-      await this.#payoutWaits();
+      // The bridge pays by two transactions, the second two blocks behind the first.
       await this.#stand.world.chain(this.money.chainId).mine();
       const now = await payoutsOnChain(this.#stand, this.money.payout);
       return now.length > before.length ? true : null;
