@@ -90,7 +90,8 @@ async function killed(cells: readonly Cell[], isTwice: boolean): Promise<readonl
   await Promise.all(runs.map((run) => run.forget()));
   await service.start();
   const open = runs.filter(({ cell }, index) => cell.at !== "signing" || areThere[index] === true);
-  await Promise.all(open.map((run) => (isSlow(run.cell) ? slow.push(run) : run.settle())));
+  slow.push(...open.filter(({ cell }) => isSlow(cell)));
+  await Promise.all(open.filter(({ cell }) => !isSlow(cell)).map((run) => run.settle()));
   for (const [index, { cell }] of runs.entries()) {
     if (areThere[index] !== true) continue;
     counts.cells += 1;
