@@ -13,8 +13,6 @@ const LOOK_MS = 250;
 /** Refusals that pass by themselves; asked for again with the same key an act is the same one. */
 const PASSING = new Set([
   "SIGNER_UNAVAILABLE",
-  // There is no wallet then, by its documentation: a machine that is too busy for two parties to meet their deadlines.
-  "FAILED_TO_CREATE_WALLET",
   "VENUE_UNAVAILABLE",
   "CHAIN_UNAVAILABLE",
   "REGISTRATION_UNSETTLED",

@@ -1,7 +1,7 @@
 /**
  * The sessions of the service in a thread of its own (engine/custody/provider/session-runner.ts over worker messages).
  * A thread that dies takes its sessions with it: their calls reject, which the host counts as unexplained, and the next
- * call starts another one. One that gives no answer is ended, and is then one that died.
+ * call starts another one. One that gives no answer is ended, and its calls say that it was slow.
  *
  * Invariant: the thread has the keys of the ring, also after a rotation: they are sent ahead of any call after it.
  */
@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import type { EndCause, Step } from "../../engine/custody/mpc/sessions/effects.js";
 import type { Message } from "../../engine/custody/mpc/wire/header.js";
-import type { SessionRunner, ServiceRequest } from "../../engine/custody/provider/session-runner.js";
+import { NoAnswer, type ServiceRequest, type SessionRunner } from "../../engine/custody/provider/session-runner.js";
 import type { Keyring } from "../../engine/custody/sealing/keyring.js";
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";
@@ -44,6 +44,8 @@ export class WorkerRunner implements SessionRunner<ServiceRequest> {
   readonly #parts: WorkerRunnerParts;
   readonly #waiting = new Map<number, Waiting>();
   readonly #unwatch: () => void;
+  /** Ended because they gave no answer. */
+  readonly #silent = new WeakSet<Worker>();
   #worker: Worker | null = null;
   #lastNumber = 0;
   #isClosed = false;
@@ -94,7 +96,7 @@ export class WorkerRunner implements SessionRunner<ServiceRequest> {
   async #call(worker: Worker, call: WorkerCall, answerMs: number): Promise<Step | null> {
     const { clock } = this.#parts;
     const number = ++this.#lastNumber;
-    const timer = clock.setTimer(() => void worker.terminate(), answerMs);
+    const timer = clock.setTimer(() => this.#silenced(worker), answerMs);
     try {
       return await new Promise((resolve, reject) => {
         this.#waiting.set(number, { resolve, reject });
@@ -135,8 +137,15 @@ export class WorkerRunner implements SessionRunner<ServiceRequest> {
   #gone(worker: Worker): void {
     if (this.#worker !== worker) return;
     this.#worker = null;
-    for (const { reject } of this.#waiting.values()) reject(new Error("the thread ended"));
+    const isSilent = this.#silent.has(worker);
+    for (const { reject } of this.#waiting.values()) reject(isSilent ? new NoAnswer() : new Error("the thread ended"));
     this.#waiting.clear();
+  }
+
+  #silenced(worker: Worker): void {
+    this.#silent.add(worker);
+    this.#parts.logger.error("custody.worker_failed", { errorName: "NoAnswer" });
+    void worker.terminate();
   }
 
   #sendKeys(): void {

@@ -1,5 +1,5 @@
 /** What one cell of the kill matrix asks for: whose money, how much, to where, and the request. */
-import { parseUnits } from "viem";
+import { formatUnits, parseUnits } from "viem";
 import { type WorldChainId, worldToken } from "../../sim/chain/world-plan.js";
 import type { WalletFields } from "./custody-bench.js";
 import type { Ask, Fields } from "./money-asks.js";
@@ -35,9 +35,9 @@ export class CellMoney {
     return isAtVenueone(this.cell) ? "USDC" : "USDT";
   }
 
-  /** Unlike that of any other cell, so that a venue's request shows whose it is. */
+  /** Unlike that of any other cell, so that a venue's request shows whose it is; as the ledger writes it. */
   get amount(): string {
-    return `20.${(100_000 + this.#serial).toString()}`;
+    return formatUnits(BigInt(20_100_000 + this.#serial), 6);
   }
 
   get decimals(): number {

@@ -84,7 +84,7 @@ export class CellRun {
     await this.#row("is at the venue", ({ state }) => state === "broadcast");
     const before = await payoutsOnChain(this.#stand, this.money.payout);
     await found("the payout is in a block", async () => {
-      await this.#payoutWaits();
+      // The bridge pays by two transactions, the second two blocks behind the first.
       await this.#stand.world.chain(this.money.chainId).mine();
       const now = await payoutsOnChain(this.#stand, this.money.payout);
       return now.length > before.length ? true : null;
@@ -119,8 +119,11 @@ export class CellRun {
   async untilThere(): Promise<void> {
     let last: unknown = null;
     await found(`${this.name} is there`, async () => {
-      last = await this.judge.ownRow();
-      return (await this.isThere()) ? true : null;
+      const row = await this.judge.ownRow();
+      last = row;
+      // A signer that is held is given up in seconds: on a slow machine before anybody looks.
+      const isOver = this.cell.at === "signing" && row?.state === "failed";
+      return isOver || (await this.isThere()) ? true : null;
     }).catch((error: unknown) => {
       throw new Error(JSON.stringify(last), { cause: error });
     });

@@ -3,6 +3,9 @@
  * venues, each behind a proxy that breaks one thing. What the caller hears, and what the chains and books have in the end.
  *
  * Each test's name is a fault; those that other files show at the level of routes are in docs/behaviour.md beside this file.
+ *
+ * MONEY_FAULTS=all: every test. Else none that only repeats another one on a chain or an account more, or that waits for
+ * the service's own patience of a minute.
  */
 import { encodeAbiParameters, encodeFunctionData, type Hex, keccak256, pad, parseUnits } from "viem";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
@@ -37,6 +40,10 @@ import {
 import { ALLOWED, type CosignedService, MoneyStand, NOT_ALLOWED } from "../support/money-stand.js";
 
 vi.setConfig({ testTimeout: 900_000 });
+const IS_WHOLE = process.env["MONEY_FAULTS"] === "all";
+/** Of the whole run alone. */
+const more = it.runIf(IS_WHOLE);
+const few = <const T extends string>(all: readonly T[]): readonly T[] => (IS_WHOLE ? all : all.slice(0, 1));
 const E12 = 10n ** 12n;
 /** Of a deposit's reply: by the time that a slow look sees its first block it may be final. */
 const SENT = expect.stringMatching(/^(broadcast|confirmed)$/);
@@ -178,7 +185,7 @@ describe("a deposit", () => {
     expect(await onlyRow(wallet)).toBeUndefined();
   });
 
-  it("of a token that resets its allowance goes through zero on chain 1", async () => {
+  more("of a token that resets its allowance goes through zero on chain 1", async () => {
     const wallet = await depositor(1, "USDT");
     await stand.leaveAllowance(1, wallet.address as Hex);
     await stand.world.setCoins(1, wallet.address as Hex, "1");
@@ -255,7 +262,7 @@ describe("a deposit", () => {
     expect(await effects(wallet, 56, "venuetwo")).toEqual([parseUnits("30", 18)]);
   });
 
-  it("whose nonce somebody used from elsewhere has failed, with no word of the money", async () => {
+  more("whose nonce somebody used from elsewhere has failed, with no word of the money", async () => {
     const wallet = await depositor(56, "USDT");
     const hold = stand.proxy(56).add({ kind: "hold" }, isSend(wallet, 0));
     const reply = ask(intoTwo(wallet));
@@ -334,7 +341,7 @@ describe("a withdrawal", () => {
     expect(withdrawalsTaken(stand.pair, "venueone", wallet.address)).toBe(1);
   });
 
-  it.each([1, 56, 42161] as const)("from the perp account is paid on chain %s", async (chainId) => {
+  more.each([1, 56, 42161] as const)("from the perp account is paid on chain %s", async (chainId) => {
     const wallet = await member("venuetwo");
     done(await ask(outOfTwo(wallet, "perp", chainId)));
     const row = await rowUntil(wallet, "is confirmed", isConfirmed);
@@ -375,20 +382,17 @@ describe("a withdrawal", () => {
     expect(await onlyRow(wallet)).toBeUndefined();
   });
 
-  it.each(["spot", "perp"] as const)(
-    "from %s whose reply is lost is UNKNOWN, and followed to its end",
-    async (account) => {
-      const wallet = await member("venuetwo");
-      stand.proxy("venuetwo").add({ kind: "lost" }, ({ route }) => route.endsWith("/aster/user-withdraw"));
-      // It is not over before a second one is asked for.
-      stand.holdPayouts("venuetwo", true);
-      expect(fieldsOf(await ask(outOfTwo(wallet, account)))).toMatchObject({ success: true, status: "UNKNOWN" });
-      expect(codeOf(await ask(outOfTwo(wallet, account)))).toEqual([409, "TRANSFER_IN_PROGRESS"]);
-      stand.holdPayouts("venuetwo", false);
-      expect(await rowUntil(wallet, "is confirmed", isConfirmed)).toMatchObject({ paid: "20", payout: "completed" });
-      expect(withdrawalsTaken(stand.pair, "venuetwo", wallet.address)).toBe(1);
-    },
-  );
+  it.each(few(["perp", "spot"]))("from %s whose reply is lost is UNKNOWN, and followed to its end", async (account) => {
+    const wallet = await member("venuetwo");
+    stand.proxy("venuetwo").add({ kind: "lost" }, ({ route }) => route.endsWith("/aster/user-withdraw"));
+    // It is not over before a second one is asked for.
+    stand.holdPayouts("venuetwo", true);
+    expect(fieldsOf(await ask(outOfTwo(wallet, account)))).toMatchObject({ success: true, status: "UNKNOWN" });
+    expect(codeOf(await ask(outOfTwo(wallet, account)))).toEqual([409, "TRANSFER_IN_PROGRESS"]);
+    stand.holdPayouts("venuetwo", false);
+    expect(await rowUntil(wallet, "is confirmed", isConfirmed)).toMatchObject({ paid: "20", payout: "completed" });
+    expect(withdrawalsTaken(stand.pair, "venuetwo", wallet.address)).toBe(1);
+  });
 
   it("from venueone whose reply is lost is UNKNOWN, and then shown by the venue", async () => {
     const wallet = await member("venueone");
@@ -398,7 +402,7 @@ describe("a withdrawal", () => {
     expect(withdrawalsTaken(stand.pair, "venueone", wallet.address)).toBe(1);
   });
 
-  it("that is paid late is pending until then", async () => {
+  more("that is paid late is pending until then", async () => {
     const wallet = await member("venuetwo");
     stand.holdPayouts("venuetwo", true);
     done(await ask(outOfTwo(wallet, "spot")));
@@ -441,7 +445,7 @@ describe("a withdrawal", () => {
 });
 
 describe("a transfer between accounts", () => {
-  it("of more than there is is 400, has failed, and moves nothing", async () => {
+  more("of more than there is is 400, has failed, and moves nothing", async () => {
     const wallet = await member("venuetwo");
     const reply = await ask(across(wallet, { amount: "100.5" }));
     expect(codeOf(reply)).toEqual([400, "INSUFFICIENT_BALANCE"]);
@@ -459,12 +463,15 @@ describe("a transfer between accounts", () => {
     expect(await onlyRow(wallet)).toMatchObject({ state: "failed", reason: "VENUE_REFUSED" });
   });
 
-  it.each(["SPOT_FUTURE", "FUTURE_SPOT"])("%s whose reply is lost is UNKNOWN, and moves once", async (kindType) => {
-    const wallet = await member("venuetwo");
-    stand.proxy("venuetwo").add({ kind: "lost" }, ({ route }) => route.endsWith("/asset/wallet/transfer"));
-    expect(done(await ask(across(wallet, { kindType })))).toMatchObject({ status: "UNKNOWN" });
-    await rowUntil(wallet, "is confirmed", isConfirmed);
-    const moved = kindType === "SPOT_FUTURE" ? 20n : -20n;
-    expect(books("venuetwo", wallet)).toEqual({ spot: (100n - moved) * E12, perp: (100n + moved) * E12 });
-  });
+  it.each(few(["SPOT_FUTURE", "FUTURE_SPOT"]))(
+    "%s whose reply is lost is UNKNOWN, and moves once",
+    async (kindType) => {
+      const wallet = await member("venuetwo");
+      stand.proxy("venuetwo").add({ kind: "lost" }, ({ route }) => route.endsWith("/asset/wallet/transfer"));
+      expect(done(await ask(across(wallet, { kindType })))).toMatchObject({ status: "UNKNOWN" });
+      await rowUntil(wallet, "is confirmed", isConfirmed);
+      const moved = kindType === "SPOT_FUTURE" ? 20n : -20n;
+      expect(books("venuetwo", wallet)).toEqual({ spot: (100n - moved) * E12, perp: (100n + moved) * E12 });
+    },
+  );
 });

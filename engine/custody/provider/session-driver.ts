@@ -7,7 +7,7 @@
 import type { Clock } from "../../domain/clock.js";
 import { within } from "../../domain/deadline.js";
 import type { StateWrite } from "../../storage/state-store.js";
-import { fault } from "../mpc/base/outcome.js";
+import { type Failure, fault } from "../mpc/base/outcome.js";
 import type { Party } from "../mpc/base/parameters.js";
 import { commitOf, type Effect, type EndCause, type SessionEnd, type Step } from "../mpc/sessions/effects.js";
 import { freezeChange, freezeDroppingPrepared } from "../mpc/state/freeze.js";
@@ -19,9 +19,9 @@ import { LiveSession, type SessionNames, type SessionOutcome } from "./live-sess
 import { abortMessage } from "./host-messages.js";
 import type { PartyRows } from "./party-rows.js";
 import type { BackupFolder } from "./party-store.js";
-import type { SessionRunner } from "./session-runner.js";
+import { NoAnswer, type SessionRunner } from "./session-runner.js";
 
-/** A step that gives no result by then is a fault, counted as unexplained. */
+/** A step that gives no result by then is given up, and counted as unexplained. The machine is slow, which is no fault. */
 const STEP_MS_MAX = 10_000;
 /** A folder that takes nothing by then has failed; what it writes late is a file of an epoch that is nobody's. */
 const BACKUP_MS_MAX = 10_000;
@@ -115,12 +115,12 @@ export class SessionDriver<Request> {
     if (session.hasEnded) return;
     if (cause === "store failed") session.unwritten ??= "STORE_FAILED";
     const step = await stepOf(this.#ports.clock, this.#ports.runner.end(session.id, cause));
-    await (step === null ? this.#unanswered(wallet, session) : this.#perform(wallet, session, step));
+    await ("kind" in step ? this.#unanswered(wallet, session, step) : this.#perform(wallet, session, step));
   }
 
   async #advance(wallet: HeldWallet, session: LiveSession, asked: Promise<Step>): Promise<void> {
     const step = await stepOf(this.#ports.clock, asked);
-    if (step === null) return this.#unanswered(wallet, session);
+    if ("kind" in step) return this.#unanswered(wallet, session, step);
     if (step.dropped) this.#hooks.dropped();
     const isDurable = await this.#perform(wallet, session, step);
     if (session.hasEnded) return;
@@ -132,13 +132,13 @@ export class SessionDriver<Request> {
    * The row of the last commit stays, which counts the abort; what is prepared is settled with the peer. A thread that
    * is slow and lives wipes the session behind its step, and what the step came to is not used.
    */
-  async #unanswered(wallet: HeldWallet, session: LiveSession): Promise<void> {
+  async #unanswered(wallet: HeldWallet, session: LiveSession, failure: NoStep): Promise<void> {
     this.#ports.runner.end(session.id, "stopped").catch(() => {});
     const drop = unwrittenDrop(wallet, session);
     if (drop !== null) await this.#effect(wallet, session, drop);
     const { epoch, ctr } = session.names;
-    this.#ports.send(abortMessage(this.#ports.party, { walletId: wallet.walletId, epoch, ctr }, { class: "fault" }));
-    const { failure } = fault(new Error("no result"));
+    const names = { walletId: wallet.walletId, epoch, ctr };
+    this.#ports.send(abortMessage(this.#ports.party, names, { class: failure.kind }));
     this.#end(wallet, session, { kind: "failed", failure, by: "self", explained: false });
   }
 
@@ -251,12 +251,17 @@ function unwrittenDrop({ row, debt }: HeldWallet, { names: { epoch } }: LiveSess
   return commitOf(droppedRow(row), { erase: [epoch] });
 }
 
-/** Null: the thread died, or gives no answer. */
-async function stepOf(clock: Clock, asked: Promise<Step>): Promise<Step | null> {
+/** Why a call has no step: the thread died, or is too slow. */
+type NoStep = Extract<Failure, { kind: "fault" | "transport" }>;
+
+const DIED: NoStep = { kind: "fault", error: new Error("no result") };
+const SLOW: NoStep = { kind: "transport", cause: "busy" };
+
+async function stepOf(clock: Clock, asked: Promise<Step>): Promise<Step | NoStep> {
   try {
     const answer = await within(clock, asked, STEP_MS_MAX);
-    return answer.done ? answer.value : null;
-  } catch {
-    return null;
+    return answer.done ? answer.value : SLOW;
+  } catch (error) {
+    return error instanceof NoAnswer ? SLOW : DIED;
   }
 }

@@ -24,7 +24,7 @@ export function errorOfEnd(
   if (end.kind === "done") return null;
   if (end.kind === "frozen by peer") return new ServiceError("WALLET_FROZEN");
   return decideFailure<ServiceError>(end.failure, {
-    transport: () => unavailable(isPeerFault(end) ? "COSIGNER_FAILED" : null),
+    transport: () => unavailable(unwritten ?? (isPeerFault(end) ? "COSIGNER_FAILED" : null)),
     refused: ({ code, detail }) => refusedError(code, detail, rules),
     violation: () => new ServiceError(failed),
     cheat: () => new ServiceError("WALLET_FROZEN"),
@@ -46,9 +46,12 @@ function detailsOf(reason: UnavailableReason | null) {
   return reason === null ? {} : { reason };
 }
 
-/** Only these may be tried again: nothing was refused, and nothing is known to be wrong. */
+/**
+ * Only these may be tried again: nothing was refused, and nothing is known to be wrong. A step of ours that took too long
+ * is left to the caller: another one would find the same thread, and each counts as unexplained.
+ */
 export function isTransport(end: SessionEnd): boolean {
-  return end.kind === "failed" && end.failure.kind === "transport";
+  return end.kind === "failed" && end.failure.kind === "transport" && end.explained;
 }
 
 /**

@@ -28,6 +28,14 @@ export interface SessionRunner<Request> {
   close(): Promise<void>;
 }
 
+/** What a call rejects with where the thread was ended because it gave no answer in time: slow, not broken. */
+export class NoAnswer extends Error {
+  constructor() {
+    super("no answer");
+    this.name = "NoAnswer";
+  }
+}
+
 /** Plain data: it goes to a worker. */
 export type ServiceRequest =
   | { readonly kind: "keygen"; readonly walletId: Uint8Array; readonly owner: BackupOwner }

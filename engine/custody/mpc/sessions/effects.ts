@@ -50,7 +50,7 @@ export type Effect =
 
 /**
  * How a session ended: in order, by a notice of the peer that froze the wallet, or by one of the five classes.
- * `explained` is false for a fault of ours between the start of a check and its result alone.
+ * `explained` is false for a fault of ours between the start of a check and its result, and for a step that has no result.
  */
 export type SessionEnd =
   | { readonly kind: "done" }

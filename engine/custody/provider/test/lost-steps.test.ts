@@ -1,8 +1,13 @@
-/** A thread that dies within a step, or a part that gives no result in time: counted, wiped behind it, and a refresh is due after ten. */
+/**
+ * A thread that dies within a step, or a part that gives no result in time: counted, wiped behind it, and a refresh is due
+ * after ten. A slow one is no fault: its caller may ask again, and no operator is called.
+ */
 import { describe, expect, it, vi } from "vitest";
+import type { Party } from "../../mpc/base/parameters.js";
+import type { Step } from "../../mpc/sessions/effects.js";
 import { decodeStateRow } from "../../mpc/state/state-row.js";
-import { MESSAGE } from "../../mpc/wire/message-types.js";
-import type { SessionRunner } from "../session-runner.js";
+import { MESSAGE, type MessageName } from "../../mpc/wire/message-types.js";
+import { NoAnswer, type SessionRunner } from "../session-runner.js";
 import { CustodyBench } from "./custody-bench.js";
 import { madeWallet, SIGNED } from "./made-wallet.js";
 import type { MemoryParty } from "./memory-party.js";
@@ -14,20 +19,38 @@ vi.mock("../../mpc/base/point.js", async (original) =>
 // A ceiling for a machine that has other work.
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 
-/** What becomes of the step that judges F2 at S. */
-type Fate = "result" | "death" | "silence";
+/** What becomes of the step that judges a message. */
+type Fate = "result" | "death" | "silence" | "ended for its silence";
 
 class LosingBench extends CustodyBench {
   fate: Fate = "result";
+  /** Whose step, and of which message. */
+  loser: Party = 0;
+  lost: MessageName = "f2";
+  /** Sessions of the service whose end has no step yet. */
   readonly open = new Set<number>();
 
   override mortal<Request>(memory: MemoryParty, runner: SessionRunner<Request>): SessionRunner<Request> {
     const inner = super.mortal(memory, runner);
-    if (memory !== this.parties[0]) return inner;
-    const seen = <Value extends { readonly effects: readonly { readonly kind: string }[] }>(
-      id: number,
-      step: Value,
-    ) => {
+    const party = memory === this.parties[0] ? 0 : 1;
+    const noted = party === 0 ? this.#noted(inner) : inner;
+    return {
+      ...noted,
+      receive: async (id, message) => {
+        const isLost = party === this.loser && message.header.type === MESSAGE[this.lost];
+        if (!isLost || this.fate === "result") return noted.receive(id, message);
+        if (this.fate === "silence") {
+          await inner.receive(id, message);
+          return new Promise(() => {});
+        }
+        this.open.delete(id);
+        throw this.fate === "death" ? new Error("the thread ended") : new NoAnswer();
+      },
+    };
+  }
+
+  #noted<Request>(inner: SessionRunner<Request>): SessionRunner<Request> {
+    const seen = (id: number, step: Step): Step => {
       if (step.effects.some(({ kind }) => kind === "end")) this.open.delete(id);
       return step;
     };
@@ -37,16 +60,7 @@ class LosingBench extends CustodyBench {
         this.open.add(id);
         return seen(id, await inner.open(id, request));
       },
-      receive: async (id, message) => {
-        if (message.header.type !== MESSAGE.f2 || this.fate === "result")
-          return seen(id, await inner.receive(id, message));
-        if (this.fate === "death") {
-          this.open.delete(id);
-          throw new Error("the thread ended");
-        }
-        await inner.receive(id, message);
-        return new Promise(() => {});
-      },
+      receive: async (id, message) => seen(id, await inner.receive(id, message)),
       end: async (id, cause) => seen(id, await inner.end(id, cause)),
     };
   }
@@ -66,11 +80,13 @@ const abortsOf = (both: LosingBench): number => {
 };
 
 describe("a step without a result", () => {
-  it("within ten seconds is a fault that counts, and its session is ended behind it", async () => {
+  it("within ten seconds counts, is no fault, and its session is ended behind it", async () => {
     const both = await bench();
     both.fate = "silence";
-    expect(await both.sign(made.id)).toBe("FAILED_TO_SIGN");
+    expect(await both.sign(made.id)).toBe("SIGNER_UNAVAILABLE");
     expect(abortsOf(both)).toBe(1);
+    expect(both.eventsOf("alert")).toEqual([]);
+    expect(both.service.status().sessions.failed).toMatchObject({ transport: 1, fault: 0 });
     await both.quiet();
     expect([...both.open]).toEqual([]);
     both.fate = "result";
@@ -78,6 +94,39 @@ describe("a step without a result", () => {
     await both.meet();
     expect(await both.sign(made.id)).toMatchObject(SIGNED);
     expect([...both.open]).toEqual([]);
+  });
+
+  it("of a thread that was ended for its silence counts, and is no fault", async () => {
+    const both = await bench();
+    both.fate = "ended for its silence";
+    expect(await both.sign(made.id)).toBe("SIGNER_UNAVAILABLE");
+    expect(abortsOf(both)).toBe(1);
+    expect(both.eventsOf("alert")).toEqual([]);
+    both.fate = "result";
+    expect(await both.sign(made.id)).toMatchObject(SIGNED);
+  });
+
+  it.each([
+    ["the service", 0, "kg4"],
+    ["the service", 0, "kg6"],
+    ["the service", 0, "kg8"],
+    ["the service", 0, "f2"],
+    ["the service", 0, "f4"],
+    ["the co-signer", 1, "kg3"],
+    ["the co-signer", 1, "kg7"],
+    ["the co-signer", 1, "f3"],
+  ] as const)("of %s (%s, %s) makes no wallet, and the next request makes it", async (_, loser, lost) => {
+    const both = await new LosingBench().up();
+    Object.assign(both, { fate: "silence", loser, lost });
+    expect(await both.create()).toBe("SIGNER_UNAVAILABLE");
+    // Steps of C that lost theirs are given up by then, too.
+    await both.pass(60_000);
+    await both.quiet();
+    expect([both.eventsOf("alert"), both.eventsOf("frozen")]).toEqual([[], []]);
+    both.fate = "result";
+    await both.meet();
+    expect(both.rows.map(({ wallets }) => wallets.size)).toEqual([0, 0]);
+    expect(await both.create()).toMatchObject({ userId: "ada", state: "ACTIVE" });
   });
 
   it("by a death of its thread ten times lets nothing be signed before a refresh, which begins by itself", async () => {
