@@ -56,7 +56,7 @@ import { VenuetwoMarkets } from "./market/listing.js";
 import { applyPremiumIndex, applyTicker24h } from "./market/normalize.js";
 import { streamedSessions } from "../shared/orders/streamed-sessions.js";
 import { VerifiedReads } from "../shared/account/verified-reads.js";
-import { type HostOptions, type OtherHosts, otherHosts, SPOT_WEIGHT_PER_MINUTE } from "./money/hosts.js";
+import { type HostOptions, oneHost, type OtherHosts, otherHosts } from "./money/hosts.js";
 import type { VenuetwoRouteOptions } from "./money/routes.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import { MarketStream, type MarketStreamOptions } from "./market/stream.js";
@@ -157,9 +157,7 @@ class VenuetwoRoom implements VenueRoom, KeyRoom, MoneyRoom {
     this.#clockOffset = clockOffset;
     this.#held = new HeldSymbols(clock);
     this.#http = new HttpPool({ ...poolOptions(options), standing });
-    const { restUrl } = options;
-    const local = { spotUrl: restUrl, spotWeightPerMinute: SPOT_WEIGHT_PER_MINUTE, webUrl: restUrl };
-    this.#hosts = otherHosts(options.hosts ?? local, options);
+    this.#hosts = otherHosts(options.hosts ?? oneHost(options.restUrl), options);
     this.#rest = new MarketRest(this.#http);
     // The venue counts its countdowns itself: a switch names no time here.
     const measure = (): Promise<void> => this.#rest.measureClock(clockOffset, "exit");

@@ -19,6 +19,11 @@ export interface OtherHosts {
   stop(graceMs: number): Promise<void>;
 }
 
+/** All of them at one address, as a venue of one's own may have them. */
+export function oneHost(url: string): HostOptions {
+  return { spotUrl: url, spotWeightPerMinute: SPOT_WEIGHT_PER_MINUTE, webUrl: url };
+}
+
 export function otherHosts(
   { spotUrl, spotWeightPerMinute, webUrl }: HostOptions,
   { clock, random, logger }: Pick<HttpPoolOptions, "clock" | "random" | "logger">,

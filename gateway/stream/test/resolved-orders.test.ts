@@ -55,7 +55,13 @@ beforeEach(async () => {
     },
   };
   const read = readConfig(
-    { PORT: "0", DATA_DIR: join(directory, "data"), LOG_LEVEL: "silent", RECORDING: "false", CLOSE_DEADLINE_MS: "1500" },
+    {
+      PORT: "0",
+      DATA_DIR: join(directory, "data"),
+      LOG_LEVEL: "silent",
+      RECORDING: "false",
+      CLOSE_DEADLINE_MS: "1500",
+    },
     () => null,
   );
   if (!read.ok) throw new Error(read.problems.join("; "));
