@@ -4,6 +4,7 @@ import { auth } from "./auth.js";
 import { close } from "./close.js";
 import { custody } from "./custody.js";
 import { decision } from "./decision.js";
+import { deposit } from "./deposit.js";
 import { fanout } from "./fanout.js";
 import { http } from "./http.js";
 import { ingest } from "./ingest.js";
@@ -31,6 +32,7 @@ export const SCENARIOS: readonly Scenario[] = [
   sign,
   sealing,
   custody,
+  deposit,
   auth,
   signed,
   sockets,
