@@ -9,6 +9,7 @@ import {
   failedAct,
   mayNameAgain,
   NAME_LIFE_MS,
+  RESEND_MS,
   sendBegun,
   sentAgain,
   transferAbsent,
@@ -28,12 +29,19 @@ import type { TransferPage } from "./transfer-book.js";
 import { type InternalRow, isEnded, isPutBack } from "./transfer-row.js";
 
 const UNANSWERED: MoneyOutcome = { kind: "unknown" };
-/** So long before a send the venue's list is searched from, with the time that an answer takes. */
-const LISTED_BEFORE_MS = 70_000;
+/** So long before a send the venue's list is searched from: a minute, and what clocks and answers may be off. */
+const LISTED_BEFORE_MS = { atMost: 70_000, atLeast: 50_000 };
 /** Rows of a wallet at a time. */
 const PAGE_ROWS = 100;
 /** Of a wallet with more transfers than that while a name lives, the name alone says whether one arrived. */
 const PAGES_MAX = 20;
+
+interface AnsweredLike {
+  readonly atMost: number;
+  readonly atLeast: number;
+}
+
+const NONE: AnsweredLike = { atMost: 0, atLeast: 0 };
 
 export class InternalTransfers {
   readonly #parts: TransferParts;
@@ -81,12 +89,12 @@ export class InternalTransfers {
     const found = await this.#parts.book.unclaimed(row, read.value);
     const [venueId] = found;
     // With fewer than there are of one amount, only the name says which of them arrived.
-    const others = this.#twinsOf(row) + (found.length > 0 ? await this.#answeredLike(row, read.value) : 0);
-    if (venueId !== undefined && found.length > others)
+    const answered = venueId === undefined ? NONE : await this.#answeredLike(row, read.value, lookedAtMs);
+    if (venueId !== undefined && found.length > this.#twinsOf(row) + answered.atMost)
       return this.#save(row, (one) => transferFound(one, venueId, this.#now()));
     if (isPutBack(row)) return this.#save(row, (one) => absentPutBack(one, lookedAtMs, this.#now()));
     // One of those that the list has may be this one.
-    const mayBeListed = venueId !== undefined;
+    const mayBeListed = found.length > answered.atLeast;
     const next = await this.#save(row, (one) => transferAbsent(one, { lookedAtMs, mayBeListed }, this.#now()));
     if (!mayNameAgain(next, lookedAtMs)) return next;
     const begun = await this.#save(next, (one) => sentAgain(one, this.#now()));
@@ -106,12 +114,14 @@ export class InternalTransfers {
 
   /**
    * Transfers that the list does not tell from this one and that the venue answered with an id which is not in the list:
-   * whether it lists them under another one is not known, so each has one of the list's.
+   * whether it lists them under another one is not known, so each has one of the list's. `atLeast`: without those that
+   * may have come too early or too late for the list.
    */
-  async #answeredLike(row: InternalRow, listed: readonly string[]): Promise<number> {
+  async #answeredLike(row: InternalRow, listed: readonly string[], lookedAtMs: number): Promise<AnsweredLike> {
     const { account, amount, asset, kindType, transferId, venue, walletId } = row;
-    const sinceMs = (row.sentAtMs ?? row.createdAtMs) - LISTED_BEFORE_MS;
-    let count = 0;
+    const sentAtMs = row.sentAtMs ?? row.createdAtMs;
+    const sinceMs = sentAtMs - LISTED_BEFORE_MS.atMost;
+    let [atMost, atLeast] = [0, 0];
     let after: string | null = null;
     for (let page = 0; page < PAGES_MAX; page++) {
       const { rows, next }: TransferPage = await this.#parts.book.page(walletId, after, PAGE_ROWS);
@@ -119,13 +129,16 @@ export class InternalTransfers {
         if (one.kind !== "internal" || one.state !== "confirmed" || one.transferId === transferId) continue;
         if (one.venue !== venue || one.account !== account || one.kindType !== kindType) continue;
         if (one.asset !== asset || one.amount !== amount || (one.lastSentAtMs ?? 0) < sinceMs) continue;
-        if (one.venueId === null || !listed.includes(one.venueId)) count++;
+        if (one.venueId !== null && listed.includes(one.venueId)) continue;
+        atMost++;
+        const oneSentMs = one.lastSentAtMs ?? 0;
+        if (oneSentMs >= sentAtMs - LISTED_BEFORE_MS.atLeast && oneSentMs <= lookedAtMs - RESEND_MS) atLeast++;
       }
-      if (next === null || (rows.at(-1)?.createdAtMs ?? 0) < sinceMs - NAME_LIFE_MS) return count;
+      if (next === null || (rows.at(-1)?.createdAtMs ?? 0) < sinceMs - NAME_LIFE_MS) return { atMost, atLeast };
       after = next;
     }
     this.#parts.logger.warn("transfers.too_many_alike", { name: transferId, venue });
-    return Number.POSITIVE_INFINITY;
+    return { atMost: Number.POSITIVE_INFINITY, atLeast: 0 };
   }
 
   async #send(

@@ -335,6 +335,19 @@ describe("a transfer between accounts", () => {
 
   it("that may be one of the list is unknown, though it is refused when it is sent again", async () => {
     const { world, life } = await begun();
+    world.listed.weather = () => "unheard";
+    const first = await world.answered(life, life.transfers.move(world.internal("70", "a")));
+    world.listed.weather = () => "lost";
+    const second = await world.answered(life, life.transfers.move(world.internal("70", "b")));
+    world.listed.weather = () => "fine";
+    world.listed.refusesMoves = true;
+    await world.untilQuiet(life);
+    for (const { transferId } of [first, second])
+      expect(await life.transfers.find(transferId)).toMatchObject({ state: "unknown" });
+  });
+
+  it("that is refused when it is sent again has failed, where all of the list's are of others", async () => {
+    const { world, life } = await begun();
     world.listed.listsOwnIds = true;
     await world.answered(life, life.transfers.move(world.internal("70", "a")));
     world.listed.weather = () => "lost";
@@ -342,7 +355,7 @@ describe("a transfer between accounts", () => {
     world.listed.weather = () => "fine";
     world.listed.refusesMoves = true;
     await world.untilQuiet(life);
-    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "unknown" });
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "failed", reason: "VENUE_REFUSED" });
   });
 
   it("of two of one amount, of which one arrived and neither was answered, is each found as what it came to", async () => {

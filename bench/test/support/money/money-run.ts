@@ -38,8 +38,8 @@ const ASK_MS_MAX = 400_000;
 const ASKS_AT_ONCE = 4;
 /** Acts of a life before its end. */
 const ACTS_MAX = 60;
-/** An act of venuetwo may be unknown for an hour and some minutes. */
-const SETTLE_MS_MAX = 4 * 3_600_000;
+/** An act of venuetwo may be unknown for an hour and some minutes, one of venueone for two days. */
+const SETTLE_MS_MAX = 49 * 3_600_000;
 
 export async function runMoney(world: MoneyWorld, options: MoneyRunOptions): Promise<MoneyRun> {
   const run = new Run(world, options, await loadProduct());
@@ -163,7 +163,7 @@ class Run {
     const { venueone, venuetwo } = this.#world;
     const payouts = () => [venueone.room.bridge, venuetwo.room.money].flatMap((desk) => desk?.treasury?.open ?? []);
     for (let passedMs = 0; passedMs < settleMs && this.#watch.openCount() + payouts().length > 0; ) {
-      const ms = passedMs < 120_000 ? BLOCK_MS : 60_000;
+      const ms = passedMs < 120_000 ? BLOCK_MS : passedMs < 2 * 3_600_000 ? 60_000 : 600_000;
       await this.#pass(ms);
       passedMs += ms;
     }
