@@ -103,7 +103,7 @@ describe.skipIf(chromium === null && !isRequired)(
       await page.getByRole("button", { name: "Sign a message as refused" }).click();
       for (const [code, said] of [
         ["POLICY_REFUSED", "The signer's policy refuses this."],
-        ["RESTORED_STORE", "A store of a signing party was restored; an operator must act first."],
+        ["RESTORED_STORE", "A store was restored from a backup; an operator must act first."],
       ] as const) {
         provider.refusal = new ServiceError(code);
         await page.getByRole("button", { name: "Sign", exact: true }).click();

@@ -180,7 +180,7 @@ describe("creating a wallet", () => {
 
   it.each<[ErrorCode, number, string]>([
     ["SIGNER_UNAVAILABLE", 503, "The signer is unavailable; nothing was signed"],
-    ["RESTORED_STORE", 503, "A store of a signing party was restored; an operator must act first"],
+    ["RESTORED_STORE", 503, "A store was restored from a backup; an operator must act first"],
     ["FAILED_TO_CREATE_WALLET", 500, "Failed to create wallet"],
   ])("that the signers refuse with %s is that, and is written down", async (code, status, text) => {
     wallets.refusal = new ServiceError(code);
@@ -358,7 +358,7 @@ describe("signing", () => {
     ["DESTINATION_NOT_ALLOWED", 403, "The signer's policy does not allow this destination", "refused"],
     ["WALLET_FROZEN", 423, "The wallet is frozen; an operator must act", "refused"],
     ["SIGNER_UNAVAILABLE", 503, "The signer is unavailable; nothing was signed", "failed"],
-    ["RESTORED_STORE", 503, "A store of a signing party was restored; an operator must act first", "refused"],
+    ["RESTORED_STORE", 503, "A store was restored from a backup; an operator must act first", "refused"],
     ["FAILED_TO_SIGN", 500, "Failed to sign message", "failed"],
   ])("that ends in %s is %i, and is written down", async (code, status, text, outcome) => {
     const { walletId } = await made();

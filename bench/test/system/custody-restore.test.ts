@@ -127,7 +127,7 @@ it("two parties that both lost their stores make no second wallet for anybody, u
   for (const user of ["alice", "bob"]) {
     const refused = await onceServed(() => caller.create(user));
     expect(outcomeOf(refused)).toEqual([503, "RESTORED_STORE"]);
-    expect(refused.text).toContain("A store of a signing party was restored; an operator must act first");
+    expect(refused.text).toContain("A store was restored from a backup; an operator must act first");
   }
   expect(outcomeOf(await caller.sign(address, { message: MESSAGE }))).toEqual([404, "WALLET_NOT_FOUND"]);
   const list = async (side: "service" | "cosigner") =>
