@@ -38,6 +38,8 @@ export class FundsPanel {
   readonly #again = part("#funds-again", HTMLButtonElement);
   readonly #dialog: FundsDialog;
   #routes: readonly FundRoute[] = [];
+  /** Nothing is asked for before: a service without money has no such routes. */
+  #isServed = false;
   #wallets: readonly ListedWallet[] = [];
   /** By wallet id. */
   #shown: FundWallet | null = null;
@@ -71,13 +73,15 @@ export class FundsPanel {
   /** The service takes and pays money. */
   show(routes: readonly FundRoute[]): void {
     this.#routes = routes;
+    this.#isServed = true;
     setHidden(this.#panel, false);
-    this.#drawPicker();
+    this.setWallets(this.#wallets);
   }
 
   /** The wallets that are listed; none where another key was, or nobody is, signed in. */
   setWallets(wallets: readonly ListedWallet[]): void {
     this.#wallets = wallets;
+    if (!this.#isServed) return;
     if (wallets.length === 0) this.#dialog.forget();
     const isListed = wallets.some(({ walletId }) => walletId === this.#shown?.walletId);
     if (isListed) this.#drawPicker();
