@@ -63,7 +63,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-async function shown(count = 2): Promise<FundsPanel> {
+async function shown(count = 2, isServed = true): Promise<FundsPanel> {
   const api = pageCalls((request) => {
     asked.push(request);
     if (request.path.endsWith("/balances")) return held();
@@ -78,7 +78,7 @@ async function shown(count = 2): Promise<FundsPanel> {
     },
   };
   const panel = new FundsPanel(api, stream, () => {});
-  panel.show(ROUTES);
+  if (isServed) panel.show(ROUTES);
   panel.setWallets(Array.from({ length: count }, (_, index) => wallet(index + 1)));
   await page.settled();
   return panel;
@@ -104,6 +104,14 @@ async function submitted(): Promise<void> {
 }
 
 describe("the funds of a wallet", () => {
+  it("are not asked for where the service has no money, and are once it says that it has", async () => {
+    const panel = await shown(1, false);
+    expect([reads(), followed.length]).toEqual([0, 0]);
+    panel.show(ROUTES);
+    await page.settled();
+    expect([reads(), followed.length]).toEqual([2, 1]);
+  });
+
   it("are those of the wallet that is picked, and no reply for another one is shown", async () => {
     let reply = (_: object): void => {};
     held = () =>
