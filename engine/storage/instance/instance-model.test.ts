@@ -17,6 +17,7 @@ const ID = "ab".repeat(16);
 /** A copy of the store, and how many sends it knows of. */
 interface Copy {
   readonly mark: Uint8Array | null;
+  readonly file: InstanceCount | null;
   readonly signedCount: number;
 }
 
@@ -30,7 +31,7 @@ class Disk {
   readonly copies: Copy[] = [];
 
   copy(): Copy {
-    return { mark: this.mark, signedCount: this.signedCount };
+    return { mark: this.mark, file: this.file, signedCount: this.signedCount };
   }
 }
 
@@ -73,7 +74,7 @@ async function lived(disk: Disk, death: Death | null, hasCosigner: boolean, tran
     });
     instance = opened;
     const tell = (): void => {
-      const count = opened.current;
+      const count = opened.toTell;
       void life.gate(async () => {
         if (disk.cosigner === null || count.count > disk.cosigner.count) disk.cosigner = count;
         const answer = disk.cosigner;
@@ -137,6 +138,9 @@ describe.each([true, false])("the count of a store, with a co-signer: %s", (hasC
           if (isLacking) expect(isSeen, `${name}, copy ${index}`).toBe(true);
           if (isSeen) seen++;
           else innocent++;
+          // The file with it, by a snapshot of the whole machine: the co-signer alone is left to see that.
+          if (isLacking && hasCosigner)
+            expect(await startedOn({ ...disk, file: copy.file } as Disk, copy, true), `${name}, file ${index}`).toBe(true);
         }
       }
     expect(seen).toBeGreaterThan(count);
@@ -151,6 +155,17 @@ describe.each([true, false])("the count of a store, with a co-signer: %s", (hasC
     await lived(disk, null, hasCosigner, 1);
     disk.file = file;
     expect(await startedOn(disk, copy, hasCosigner)).toBe(hasCosigner);
+  });
+
+  it("is still seen so after starts that did not meet the co-signer", async () => {
+    if (!hasCosigner) return;
+    const disk = new Disk();
+    await lived(disk, null, true, 1);
+    const [copy, file] = [disk.copy(), disk.file];
+    await lived(disk, null, true, 1);
+    Object.assign(disk, { file, mark: copy.mark });
+    for (let start = 0; start < 10; start++) await lived(disk, null, false, 0);
+    expect((await lived(disk, null, true, 0)).instance?.restored).toMatchObject({ reason: "COSIGNER_AHEAD" });
   });
 
   it("stays restored over starts, and does not catch up with what it is behind of", async () => {

@@ -84,6 +84,65 @@ describe("the count of a store", () => {
     await next.outside();
   });
 
+  it("misses no file that was never written, however long the store counts without it", async () => {
+    const store = createMemoryStore();
+    const closed: CountFile = {
+      read: async () => ({ kind: "missing" }),
+      write: () => Promise.reject(new Error("EROFS")),
+    };
+    const instance = await opened(store, closed);
+    await store.put("other", "row", new Uint8Array(1));
+    await clock.advanceAsync(60_000);
+    await instance.stop();
+    expect((await opened(store)).restored).toBe(null);
+  });
+
+  it("is not released where its file cannot be written, and is open for good where it was released", async () => {
+    const store = createMemoryStore();
+    await opened(store);
+    rmSync(path);
+    const file = countFileAt(path);
+    let isBroken = true;
+    const failing: CountFile = {
+      read: () => file.read(),
+      write: (count) => (isBroken ? Promise.reject(new Error("ENOSPC")) : file.write(count)),
+    };
+    const instance = await opened(store, failing);
+    await expect(instance.release([])).rejects.toMatchObject({ context: { reason: "INSTANCE_FILE" } });
+    expect(instance.restored).toMatchObject({ reason: "FILE_MISSING" });
+    isBroken = false;
+    await instance.release([]);
+    expect([instance.restored, (await opened(store)).restored]).toEqual([null, null]);
+  });
+
+  it("is released for good by a commit, also where nothing comes after it", async () => {
+    const store = createMemoryStore();
+    await opened(store);
+    rmSync(path);
+    const instance = await opened(store);
+    const atCommit: (string | null)[] = [];
+    const { commit } = store;
+    store.commit = async (batch) => {
+      const isDone = await commit(batch);
+      // What the next start finds where this is the last act of the process.
+      atCommit.push((await opened({ ...store, commit })).restored?.reason ?? null);
+      return isDone;
+    };
+    await instance.release([]);
+    expect(atCommit).toEqual([null]);
+  });
+
+  it("is another one where the file is that of another installation, which has not come as far", async () => {
+    const other = createMemoryStore();
+    await opened(other);
+    const file = readFileSync(path);
+    rmSync(path);
+    const store = createMemoryStore();
+    for (let start = 0; start < 3; start++) await opened(store);
+    writeFileSync(path, file);
+    expect((await opened(store)).restored).toMatchObject({ reason: "OTHER_INSTANCE" });
+  });
+
   it("goes on by itself while the store is written to, and rests while it is not", async () => {
     const store = createMemoryStore();
     const instance = await opened(store);
@@ -99,9 +158,15 @@ describe("the count of a store", () => {
   it("waits for the co-signer with what is signed, and takes a higher count of its for a proof", async () => {
     const instance = await opened();
     await instance.witnessed();
-    instance.bindWitness(() => {});
+    const told: number[] = [];
+    instance.bindWitness(() => void told.push(instance.toTell.count));
+    // Not what this run has counted before the two met: the co-signer would not see that it was put back.
+    expect(instance.toTell.count).toBe(0);
     const waiting = instance.witnessed();
-    instance.heard(instance.current);
+    instance.heard(instance.toTell);
+    await clock.advanceAsync(0);
+    expect(told).toEqual([3]);
+    instance.heard(instance.toTell);
     await waiting;
     instance.met();
     const late = instance.witnessed().catch((error: unknown) => error);
