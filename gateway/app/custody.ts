@@ -70,7 +70,7 @@ const MISFITS: ReadonlyMap<SignerProblem, string> = new Map([
   ["SAME_BACKUP_KEY", "both parties have one backup key: whoever has its private half has both shares"],
 ]);
 
-const UNCOUNTED: CountedStore = { current: { id: "00".repeat(16), count: 0 }, met() {}, heard() {} };
+const UNCOUNTED: CountedStore = { toTell: { id: "00".repeat(16), count: 0 }, met() {}, heard() {} };
 
 const WRONG_PIN =
   "server wallets: the two parties do not pin each other's certificates: peerPins in the party.json of one of them is wrong (`unwind custody pin` of the other's folder prints what it has to hold)";

@@ -41,7 +41,7 @@ export function storedCount(store: Pick<StateStore, "get" | "put">): CountKeeper
 
 /** At S. */
 export interface CountedStore {
-  readonly current: InstanceCount;
+  readonly toTell: InstanceCount;
   met(): void;
   heard(theirs: InstanceCount): void;
 }

@@ -49,7 +49,7 @@ export class ServiceHost {
   readonly tellCount = (): void => {
     if (!this.host.greeting.isGreeted) return;
     const { instance, link } = this.#ports;
-    link.send(linkMessage(0, "count", NO_WALLET, 0, countBody(instance.current)));
+    link.send(linkMessage(0, "count", NO_WALLET, 0, countBody(instance.toTell)));
   };
 
   constructor(ports: ServicePorts, walletRows: WalletRows, listener: ServiceListener) {

@@ -17,7 +17,7 @@ export type RestoredReason =
   | "FILE_AHEAD"
   /** The co-signer has. */
   | "COSIGNER_AHEAD"
-  /** As far as the store, but with another one. */
+  /** The file is another store's, or the co-signer has counted as far with another one. */
   | "OTHER_INSTANCE"
   /** The store has counted, and its file is gone. */
   | "FILE_MISSING"
@@ -38,6 +38,8 @@ export interface InstanceMark extends InstanceCount {
   readonly atMs: number;
   /** The file was written once, so it may not be missing. */
   readonly hasFile: boolean;
+  /** The co-signer was handed none above it: what it has beyond, another store counted. */
+  readonly told: number;
   /** Until the operator releases it. */
   readonly restored: Restored | null;
 }
@@ -55,7 +57,10 @@ export function judgeFile(mark: InstanceMark | null, file: FileReading): Restore
     case "missing":
       return mark?.hasFile === true ? "FILE_MISSING" : null;
     default:
-      return judgeCount(mark, file.value, "FILE_AHEAD");
+      // No file of the store's own ever held another id, however far that has counted.
+      return (
+        judgeCount(mark, file.value, "FILE_AHEAD") ?? (file.value.id === mark?.id ? null : ("OTHER_INSTANCE" as const))
+      );
   }
 }
 
@@ -91,10 +96,11 @@ const REASONS: readonly string[] = [
 export function readMark(value: unknown): InstanceMark | null {
   const counted = readCount(value);
   if (counted === null) return null;
-  const { atMs, hasFile, restored } = value as Readonly<Record<string, unknown>>;
-  if (!Number.isSafeInteger(atMs) || typeof hasFile !== "boolean") return null;
+  const { atMs, hasFile, restored, told = counted.count } = value as Readonly<Record<string, unknown>>;
+  if (!Number.isSafeInteger(atMs) || typeof hasFile !== "boolean" || !Number.isSafeInteger(told)) return null;
   const since = restored === null ? null : readRestored(restored);
-  return restored !== null && since === null ? null : { ...counted, atMs: atMs as number, hasFile, restored: since };
+  if (restored !== null && since === null) return null;
+  return { ...counted, atMs: atMs as number, hasFile, told: told as number, restored: since };
 }
 
 function readRestored(value: unknown): Restored | null {

@@ -5,7 +5,9 @@
  *
  * Invariants: the store counts first, the file and the co-signer after it, and nothing of a transfer is signed or sent
  * before they have (`outside`, `witnessed`). So a kill between two writes leaves a store that is ahead, never one that
- * looks put back. A restored store does not count: it cannot catch up with what it is behind of.
+ * looks put back. A restored store does not count: it cannot catch up with what it is behind of. Nor does one that has not
+ * met the co-signer in this run: that is handed what the run before had handed it (`toTell`), and no later count until it
+ * has answered.
  */
 import type { Clock, TimerHandle } from "../../domain/clock.js";
 import { ServiceError } from "../../domain/errors.js";
@@ -49,6 +51,10 @@ export class Instance {
   /** The newest count that was asked for, and the newest that is durable. */
   #asked: number;
   #durable: number;
+  /** Durable too: the highest that the co-signer may have got from this store. */
+  #told: number;
+  /** The co-signer has answered in this run, and was not ahead. */
+  #isMet = false;
   /** The highest that the file or the co-signer showed. */
   #seen = 0;
   #storeAtMs: number | null;
@@ -65,6 +71,7 @@ export class Instance {
     this.#id = mark?.id ?? parts.newId();
     this.#asked = mark?.count ?? 0;
     this.#durable = this.#asked;
+    this.#told = mark?.told ?? 0;
     this.#storeAtMs = mark?.atMs ?? null;
     this.#restored = mark?.restored ?? null;
     this.#seen = seen?.count ?? 0;
@@ -100,7 +107,8 @@ export class Instance {
   /** For a commit that is made in this turn, and in no other: commits are durable in the order in which they are made. */
   counted(): Counted {
     const count = ++this.#asked;
-    return { write: this.#row(count, true, this.#restored), done: () => this.#counted(count) };
+    const told = this.#isMet && this.#restored === null ? count : this.#told;
+    return { write: this.#row({ count, told, restored: this.#restored }), done: () => this.#counted(count, told) };
   }
 
   /** Resolves once the file has counted as far as the store. Rejects with STORE_UNAVAILABLE, reason INSTANCE_FILE. */
@@ -119,9 +127,14 @@ export class Instance {
     this.#witness.tell = tell;
   };
 
-  /** What the co-signer gets when the two meet. */
+  /** How far the store has counted. */
   get current(): InstanceCount {
     return { id: this.#id, count: this.#durable };
+  }
+
+  /** What the co-signer gets. */
+  get toTell(): InstanceCount {
+    return { id: this.#id, count: this.#told };
   }
 
   /** A new connection: what was said on the one before holds no more. */
@@ -130,8 +143,8 @@ export class Instance {
   /** What the co-signer has, after it got ours. */
   heard(theirs: InstanceCount): void {
     this.#seen = Math.max(this.#seen, theirs.count);
-    const reason = judgeCount({ id: this.#id, count: this.#durable }, theirs, "COSIGNER_AHEAD");
-    if (reason === null) this.#witness.has(theirs.count);
+    const reason = judgeCount(this.toTell, theirs, "COSIGNER_AHEAD");
+    if (reason === null) this.#agreed(theirs);
     else if (this.#restored === null) {
       this.#parts.logger.error("instance.restored", { reason });
       // In memory at once; where the store does not take it, the next meeting says it again.
@@ -145,16 +158,19 @@ export class Instance {
     this.#listeners.add(hear);
   }
 
-  /** The operator's word. `alongside`: in the commit that ends it. Rejects with STORE_UNAVAILABLE; then nothing changed. */
+  /**
+   * The operator's word. `alongside`: in the commit that ends it. Rejects with STORE_UNAVAILABLE; then nothing changed. The
+   * file first: the store is known to be restored until the commit, and one without its file would be so again after it.
+   */
   async release(alongside: readonly StateWrite[]): Promise<void> {
     const count = Math.max(this.#asked, this.#seen, this.#filed.reached) + 1;
     this.#asked = count;
-    await this.#parts.store.commit({ writes: [this.#row(count, true, null), ...alongside] });
+    await this.#filed.reach(count, () => ({ id: this.#id, count }));
+    await this.#parts.store.commit({ writes: [this.#row({ count, told: count, restored: null }), ...alongside] });
     this.#restored = null;
-    this.#counted(count);
+    this.#counted(count, count);
     for (const hear of this.#listeners) hear();
     this.#parts.logger.warn("instance.released");
-    await this.outside();
   }
 
   async stop(): Promise<void> {
@@ -169,13 +185,11 @@ export class Instance {
     try {
       if (!hasFile) {
         const first = ++this.#asked;
-        await store.commit({ writes: [this.#row(first, false, null)] });
+        await store.commit({ writes: [this.#row({ count: first, told: this.#told, restored: null })] });
         this.#durable = first;
         await this.outside();
       }
-      const { write, done } = this.counted();
-      await store.commit({ writes: [write] });
-      done();
+      await this.#count();
       await this.outside();
     } catch (error) {
       if (!isFileFault(error)) throw error;
@@ -189,19 +203,35 @@ export class Instance {
     this.#restored ??= { reason, sinceMs: clock.wallMs(), storeAtMs: this.#storeAtMs };
     this.#witness.wake();
     for (const hear of this.#listeners) hear();
-    const write = this.#row(this.#durable, this.#filed.reached >= 0, this.#restored);
+    const write = this.#row({ count: this.#durable, told: this.#told, restored: this.#restored });
     await store.commit({ writes: [write] });
   }
 
-  #row(count: number, hasFile: boolean, restored: Restored | null): StateWrite {
+  #row({ count, told, restored }: Pick<InstanceMark, "count" | "told" | "restored">): StateWrite {
     // The time of a restored store stays that of the backup: it says from when on something may be missing.
     const atMs = restored === null ? this.#parts.clock.wallMs() : (restored.storeAtMs ?? 0);
-    const mark: InstanceMark = { id: this.#id, count, atMs, hasFile, restored };
+    const mark: InstanceMark = { id: this.#id, count, atMs, hasFile: this.#filed.reached >= 0, told, restored };
     return { namespace: NAMESPACE, key: KEY, value: encodeJson(mark) };
   }
 
-  #counted(count: number): void {
+  /** By itself: no commit of the ledger's has it. */
+  async #count(): Promise<void> {
+    const { write, done } = this.counted();
+    await this.#parts.store.commit({ writes: [write] });
+    done();
+  }
+
+  #agreed({ count }: InstanceCount): void {
+    this.#witness.has(count);
+    if (this.#isMet) return;
+    this.#isMet = true;
+    // From this count on it gets each; where the store does not take it, it gets the next one.
+    if (this.#restored === null && this.#told < this.#durable) void this.#count().catch(() => {});
+  }
+
+  #counted(count: number, told: number): void {
     this.#durable = Math.max(this.#durable, count);
+    this.#told = Math.max(this.#told, told);
     this.#storeAtMs = this.#parts.clock.wallMs();
     if (this.#restored !== null) return;
     this.#witness.tell?.();
@@ -220,10 +250,8 @@ export class Instance {
   async #beat(): Promise<void> {
     const { store } = this.#parts;
     if (this.#restored !== null || store.status().batchCount === this.#beatBatches) return;
-    const { write, done } = this.counted();
     try {
-      await store.commit({ writes: [write] });
-      done();
+      await this.#count();
     } catch {
       // The store says so wherever it is written to.
     }

@@ -142,7 +142,7 @@ export class WalletWorld {
       ...{ runner: createServiceRunner(runnerPorts(ring, key, secp256k1)), store: new DurablePartyStore(store) },
       ...{ intents: { encode: signingIntent }, rules: { explain: refusalReply }, linkProblem: () => null },
       creationWrites: () => [],
-      instance: { current: { id: "00".repeat(16), count: 1 }, met() {}, heard() {} },
+      instance: { toTell: { id: "00".repeat(16), count: 1 }, met() {}, heard() {} },
     });
     const provider = this.service;
     const restores = new WalletRestores({

@@ -113,7 +113,7 @@ export class CustodyBench {
         }),
       },
       linkProblem: () => "UNREACHABLE",
-      instance: { current: { id: "00".repeat(16), count: 1 }, met() {}, heard() {} },
+      instance: { toTell: { id: "00".repeat(16), count: 1 }, met() {}, heard() {} },
       creationWrites: ({ who, walletId, isMade }) => {
         const [outcome, details] = isMade ? ["done", {}] : ["failed", { code: "SIGNER_UNAVAILABLE" }];
         const value = encodeJson({ who, what: "wallet.create", subject: walletId, outcome, details });
