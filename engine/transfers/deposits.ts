@@ -76,9 +76,11 @@ export class Deposits {
     if (chain === undefined) return start;
     let row = start;
     for (const index of row.steps.keys()) row = await this.#followStep(row, index, chain, options);
-    if (isPutBack(row)) return row;
+    // Mined itself, it has nothing behind it that the lost life could have sent.
+    if (isPutBack(row) && depositStep(row)?.mined?.succeeded !== true) return row;
     row = await this.#save(row, (one) => concluded(one, this.#now()));
     if (isEnded(row) || row.reason === "NOT_SHOWN") return this.#credit(row, options);
+    if (isPutBack(row)) return row;
     const isLaneFree = row.steps.length > 0 || this.blocker(row) === null;
     if (unsignedIndex(row) < 0 && canBegin(row) && isLaneFree) row = await this.#begin(row, chain, options);
     const index = unsignedIndex(row);

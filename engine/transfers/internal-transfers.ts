@@ -92,9 +92,10 @@ export class InternalTransfers {
     const answered = venueId === undefined ? NONE : await this.#answeredLike(row, read.value, lookedAtMs);
     if (venueId !== undefined && found.length > this.#twinsOf(row) + answered.atMost)
       return this.#save(row, (one) => transferFound(one, venueId, this.#now()));
-    if (isPutBack(row)) return this.#save(row, (one) => absentPutBack(one, lookedAtMs, this.#now()));
     // One of those that the list has may be this one.
     const mayBeListed = found.length > answered.atLeast;
+    if (isPutBack(row))
+      return mayBeListed ? row : this.#save(row, (one) => absentPutBack(one, lookedAtMs, this.#now()));
     const next = await this.#save(row, (one) => transferAbsent(one, { lookedAtMs, mayBeListed }, this.#now()));
     if (!mayNameAgain(next, lookedAtMs)) return next;
     const begun = await this.#save(next, (one) => sentAgain(one, this.#now()));
@@ -102,10 +103,13 @@ export class InternalTransfers {
   }
 
   /** Other transfers that the venue's list does not tell from this one, and of which nothing is known. */
-  #twinsOf({ account, amount, asset, kindType, transferId, venue }: InternalRow): number {
+  #twinsOf(self: InternalRow): number {
+    const { account, amount, asset, kindType, transferId, venue } = self;
     let count = 0;
     for (const row of this.#parts.book.open()) {
-      if (row.kind !== "internal" || row.transferId === transferId || row.sentAtMs === null) continue;
+      if (row.kind !== "internal" || row.transferId === transferId) continue;
+      // What the lost life sent is older than what this one sends, and whatever it did stops the like of it.
+      if (row.sentAtMs === null && !(isPutBack(row) && isPutBack(self))) continue;
       if (row.venue !== venue || row.account !== account || row.kindType !== kindType) continue;
       if (row.asset === asset && row.amount === amount) count++;
     }

@@ -1,5 +1,10 @@
 /** What callers hear of withdrawals and of transfers between a venue's accounts, and what becomes of them. */
 import { describe, expect, it } from "vitest";
+import { silentLogger } from "../domain/logger.js";
+import { VirtualClock } from "../domain/virtual-clock.js";
+import { Instance } from "../storage/instance/instance.js";
+import type { CountFile } from "../storage/instance/instance-file.js";
+import { createMemoryStore } from "../storage/test/memory-store.js";
 import { FEE } from "./test/fake-money.js";
 import { ACCOUNT } from "./test/fake-signer.js";
 import { begun, TransferWorld } from "./test/transfer-world.js";
@@ -46,6 +51,43 @@ describe("a withdrawal", () => {
     expect(world.named.payers).toEqual(["owner-1", "owner-1", "owner-1"]);
     await world.untilQuiet(life);
     expect(new Set(world.named.payers.slice(3))).toEqual(new Set([null]));
+  });
+
+  it("that an earlier start made has not failed while it is not known whether the store was put back", async () => {
+    const clock = new VirtualClock();
+    for (const [reason, isPast] of [
+      ["asked", false],
+      ["asked", true],
+      ["kept", true],
+    ] as const) {
+      const world = new TransferWorld();
+      const before = await world.live({ at: 1, isAfter: true });
+      const ask = { ...world.withdrawal(world.named, AMOUNT), transferId: world.newId() };
+      expect(await world.outcome(before, before.transfers.withdraw(ask))).toBe("dead");
+      if (isPast) await world.clock.advanceAsync(90_000_000);
+      // A copy of the folder and of the file beside it: the co-signer is the first to know.
+      const store = createMemoryStore();
+      const file: CountFile = { read: async () => ({ kind: "missing" }), write: async () => {} };
+      const instance = await Instance.open({ store, file, clock, newId: () => "0".repeat(32), logger: silentLogger });
+      instance.bindWitness(() => {});
+      world.instance = {
+        ...{ assertNotRestored: () => {}, outside: () => instance.outside() },
+        async witnessed() {
+          instance.heard({ ...instance.toTell, count: instance.toTell.count + 1 });
+          await instance.witnessed();
+        },
+      };
+      const life = await world.live();
+      if (reason === "asked") {
+        const error = await world.refusal(life, life.transfers.withdraw(ask));
+        expect(error).toMatchObject({ code: "RESTORED_STORE", context: { isUnsettled: true } });
+      } else {
+        life.keeper.start();
+        await world.clock.advanceAsync(10_000);
+      }
+      expect(await world.rows(life), `${reason} ${isPast}`).toMatchObject([{ state: "created", reason: null }]);
+      expect(world.signed).toEqual([]);
+    }
   });
 
   it("to another receiver is refused where the venue allows the wallet alone", async () => {

@@ -71,8 +71,11 @@ export class Withdrawals {
     rail: WithdrawalRail,
     { mode, options }: { readonly mode: Mode; readonly options: CallOptions },
   ): Promise<WithdrawalRow> {
-    if (isOver(row, this.#now() + SEND_MARGIN_MS))
+    if (isOver(row, this.#now() + SEND_MARGIN_MS)) {
+      // An earlier start made it: whether that has sent it, the co-signer knows where the store was put back.
+      await this.#parts.instance?.witnessed();
       return this.#save(row, (one) => failedAct(one, "EXPIRED_UNSENT", "", this.#now()));
+    }
     const signature = await this.#sign(row, mode);
     if (isOver(row, this.#now() + SEND_MARGIN_MS))
       return this.#save(row, (one) => failedAct(one, "EXPIRED_UNSENT", "", this.#now()));

@@ -116,10 +116,13 @@ export class Instance {
     return this.#filed.reach(this.#durable, () => this.current);
   }
 
-  /** Likewise the co-signer, where one keeps the count. Rejects with RESTORED_STORE, or SIGNER_UNAVAILABLE. */
+  /**
+   * Likewise the co-signer, where one keeps the count. Rejects with SIGNER_UNAVAILABLE, or RESTORED_STORE with context
+   * `isUnsettled`: what waits for it may have been signed in what is lost.
+   */
   async witnessed(): Promise<void> {
     await this.#witness.reach(this.#durable, () => this.#restored !== null);
-    this.assertNotRestored();
+    if (this.#restored !== null) throw restoredStore(this.#restored, { isUnsettled: true });
   }
 
   /** From here on the co-signer gets each count, and nothing is signed for a transfer before it has it. */
@@ -258,8 +261,8 @@ export class Instance {
   }
 }
 
-function restoredStore({ reason, sinceMs }: Restored): ServiceError {
-  return new ServiceError("RESTORED_STORE", { reason, since: sinceMs, part: "state store" });
+function restoredStore({ reason, sinceMs }: Restored, context: { readonly isUnsettled?: true } = {}): ServiceError {
+  return new ServiceError("RESTORED_STORE", { reason, since: sinceMs, part: "state store", ...context });
 }
 
 function isFileFault(error: unknown): boolean {

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { silentLogger } from "../../domain/logger.js";
 import type { Restored } from "../../storage/instance/instance-mark.js";
 import { ACCOUNT } from "../test/fake-signer.js";
+import { depositStep } from "../transfer-row.js";
 import { type Life, TransferWorld } from "../test/transfer-world.js";
 import { TransferBlocks } from "./blocks.js";
 import type { ReconcileRun } from "./reconciler.js";
@@ -170,5 +171,72 @@ describe("the release of a store that was put back", () => {
     expect([world.chain.deposits(), world.signed]).toEqual([[], []]);
     await world.answered(life, life.transfers.deposit(world.deposit(world.named, AMOUNT + 1n)));
     expect(world.chain.deposits()).toHaveLength(1);
+  });
+
+  it("takes neither of two transfers of one amount for the one that arrived, and ends neither", async () => {
+    const world = new TransferWorld();
+    await madeAndDied(world, (before) => before.transfers.move(world.internal("70000", "name-1")));
+    const life = await madeAndDied(world, (before) => before.transfers.move(world.internal("70000", "name-2")));
+    // What the life that is lost sent: the second of them.
+    world.listed.moves.push({ id: "m-1", name: "name-2", amount: "70000", atMs: world.clock.wallMs() });
+    await new Stand(world, life).released();
+    life.keeper.start();
+    await world.clock.advanceAsync(1_200_000);
+    const end = { state: "unknown", reason: "RESTORED", venueId: null };
+    expect(await world.rows(life)).toMatchObject([end, end]);
+    world.listed.moves.push({ id: "m-2", name: "name-1", amount: "70000", atMs: world.clock.wallMs() });
+    await world.untilQuiet(life);
+    expect((await world.rows(life)).map(({ state, venueId }) => `${state} ${venueId}`).sort()).toEqual([
+      "confirmed m-1",
+      "confirmed m-2",
+    ]);
+  });
+
+  it("takes a transfer that is sent after the release for that, and not for one of before", async () => {
+    const world = new TransferWorld();
+    const life = await madeAndDied(world, (before) => before.transfers.move(world.internal("70000", "name-1")));
+    await new Stand(world, life).released();
+    world.listed.weather = () => "unheard";
+    const row = await world.answered(life, life.transfers.move(world.internal("70000", "name-2")));
+    world.listed.weather = () => "fine";
+    life.keeper.start();
+    await world.untilQuiet(life);
+    expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed", venueId: "m-1" });
+    expect((await world.rows(life)).map(({ state }) => state)).toEqual(["confirmed", "failed"]);
+  });
+
+  it("follows a deposit to its end whose transaction is final, whatever the copy was taken between", async () => {
+    let final = 0;
+    for (let at = 1; at <= 120; at++) {
+      const world = new TransferWorld();
+      const before = await world.live({ at, isAfter: true });
+      before.keeper.start();
+      await world.outcome(before, before.transfers.deposit(world.deposit(world.listed, AMOUNT)), 120_000);
+      await world.untilQuiet(before);
+      const life = await world.live();
+      const [row] = await world.rows(life);
+      if (row?.kind !== "deposit" || row.state === "confirmed" || depositStep(row)?.mined?.isFinal !== true) continue;
+      final++;
+      await new Stand(world, life).released();
+      life.keeper.start();
+      await world.clock.advanceAsync(1_200_000);
+      expect(await world.rows(life), `killed after act ${at}`).toMatchObject([{ state: "confirmed", reason: null }]);
+    }
+    expect(final).toBeGreaterThan(0);
+  });
+
+  it("follows a deposit to its credit of which the logs show nothing", async () => {
+    const world = new TransferWorld();
+    world.listed.hidesLogs = true;
+    const before = await world.live();
+    const row = await world.answered(before, before.transfers.deposit(world.deposit(world.listed, AMOUNT)));
+    before.keeper.start();
+    for (let second = 0; (await before.transfers.find(row.transferId))?.reason !== "NOT_SHOWN" && second < 60; second++)
+      await world.clock.advanceAsync(1_000);
+    const life = await world.live();
+    await new Stand(world, life).released();
+    life.keeper.start();
+    await world.clock.advanceAsync(1_200_000);
+    expect(await world.rows(life)).toMatchObject([{ state: "confirmed", venueId: expect.stringMatching(/^credit-/) }]);
   });
 });

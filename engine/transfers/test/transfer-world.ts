@@ -43,6 +43,8 @@ export class TransferWorld {
   readonly signed: SigningRequest[] = [];
   /** What the signer answers; null: it signs. */
   signerError: ServiceError | null = null;
+  /** The count of the store, as the next life has it. */
+  instance: TransferParts["instance"] = null;
   /** What was found wrong at a change of a row. */
   readonly wrongs: string[] = [];
   /** States in which a life ended, with how often. */
@@ -68,17 +70,19 @@ export class TransferWorld {
     const parts: TransferParts = {
       book,
       signer: {
-        sign: (_walletId, _origin, request) =>
-          gate(async () => {
+        sign: async (_walletId, _origin, request) => {
+          await this.instance?.witnessed();
+          return gate(async () => {
             if (this.signerError !== null) throw this.signerError;
             this.signed.push(request);
             return signedWith(request);
-          }),
+          });
+        },
       },
       chains: new Map([[CHAIN_ID, this.chain.port(gate)]]),
       rails: new Map([this.named, this.listed].map((money) => [money.venue, money.port(gate)])),
       openSession: async (_walletId, venue, payer) => (venue === "venueone" ? this.named : this.listed).session(payer),
-      ...{ instance: null, blocks: { assertFree() {} } },
+      ...{ instance: this.instance, blocks: { assertFree() {} } },
       clock: this.clock,
       newId: () => this.newId(),
       logger: silentLogger,
