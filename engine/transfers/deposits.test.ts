@@ -75,6 +75,21 @@ describe("a deposit", () => {
     expect([await world.rows(life), world.signed]).toEqual([[], []]);
   });
 
+  it("that an earlier start made has not failed where the lost one may have carried it out", async () => {
+    const world = new TransferWorld();
+    const before = await world.live({ at: 1, isAfter: true });
+    expect(await world.outcome(before, before.transfers.deposit(world.deposit(world.named, START.token)))).toBe("dead");
+    // What the life that is lost did of it: the money is at the venue.
+    world.chain.spend(ACCOUNT, START.token);
+    const restored = new ServiceError("RESTORED_STORE", { isUnsettled: true });
+    const refused = () => Promise.reject(restored);
+    world.instance = { assertNotRestored() {}, outside: async () => {}, vouched: refused, witnessed: refused };
+    const life = await world.live();
+    life.keeper.start();
+    await world.clock.advanceAsync(60_000);
+    expect(await deposits(world, life)).toMatchObject([{ state: "created", reason: null }]);
+  });
+
   it("below the minimum is refused with the minimum, and leaves no row", async () => {
     const { world, life } = await begun();
     const error = await world.refusal(life, life.transfers.deposit(world.deposit(world.listed, MINIMUM - 1n)));

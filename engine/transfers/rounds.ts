@@ -4,7 +4,7 @@ import { Turns } from "../domain/turns.js";
 import { Deposits } from "./deposits.js";
 import { InternalTransfers } from "./internal-transfers.js";
 import { laneOf, type Mode, type TransferParts } from "./transfer-parts.js";
-import type { TransferRow } from "./transfer-row.js";
+import { depositStep, isEnded, type TransferRow } from "./transfer-row.js";
 import { Withdrawals } from "./withdrawals.js";
 
 export class Rounds {
@@ -33,7 +33,7 @@ export class Rounds {
     return this.inTurn(row, async () => {
       const current = this.#parts.book.current(row.transferId);
       if (current === undefined) return;
-      await this.#mayAct(current);
+      await this.#mayAct(current, mode);
       if (current.kind === "deposit") await this.deposits.round(current, mode);
       else if (current.kind === "withdrawal") await this.#withdrawals.round(current, mode);
       else await this.#internals.round(current, mode);
@@ -45,16 +45,27 @@ export class Rounds {
     return this.turns.run(laneOf(row), act, true);
   }
 
-  async #mayAct({ transferId }: TransferRow): Promise<void> {
+  async #mayAct(row: TransferRow, mode: Mode): Promise<void> {
     const { instance } = this.#parts;
+    const { transferId } = row;
     if (instance === null) return;
     try {
       instance.assertNotRestored();
       await instance.outside();
+      if (mode === "kept" && mayBeAhead(row)) await instance.vouched();
     } catch (error) {
       // The row may go on once it may.
       if (!(error instanceof ServiceError)) throw error;
       throw new ServiceError(error.code, { ...error.context, transferId, isUnsettled: true }, { cause: error });
     }
   }
+}
+
+/**
+ * What comes next of it needs the co-signer in any case. Until that has been met, a store that was put back with its file
+ * looks like the newest one, and what the lost one did looks like a reason to fail.
+ */
+function mayBeAhead(row: TransferRow): boolean {
+  if (row.kind === "deposit") return !isEnded(row) && depositStep(row)?.mined?.succeeded !== true;
+  return row.kind === "withdrawal" && row.state === "created";
 }

@@ -20,7 +20,7 @@ export interface TransferParts {
   readonly chains: ReadonlyMap<number, Chain>;
   readonly rails: ReadonlyMap<RoutableVenue, VenueMoney>;
   /** Whether the store was put back, and how far its count has got outside; null: of a store that nobody backs up. */
-  readonly instance: Pick<Instance, "assertNotRestored" | "outside" | "witnessed"> | null;
+  readonly instance: Pick<Instance, "assertNotRestored" | "outside" | "vouched" | "witnessed"> | null;
   /** What a restored store must not do again. */
   readonly blocks: AskBlocks;
   /**

@@ -70,10 +70,15 @@ describe("a withdrawal", () => {
       const file: CountFile = { read: async () => ({ kind: "missing" }), write: async () => {} };
       const instance = await Instance.open({ store, file, clock, newId: () => "0".repeat(32), logger: silentLogger });
       instance.bindWitness(() => {});
+      const heard = (): void => instance.heard({ ...instance.toTell, count: instance.toTell.count + 1 });
       world.instance = {
         ...{ assertNotRestored: () => {}, outside: () => instance.outside() },
+        async vouched() {
+          heard();
+          await instance.vouched();
+        },
         async witnessed() {
-          instance.heard({ ...instance.toTell, count: instance.toTell.count + 1 });
+          heard();
           await instance.witnessed();
         },
       };

@@ -125,6 +125,13 @@ export class Instance {
     if (this.#restored !== null) throw restoredStore(this.#restored, { isUnsettled: true });
   }
 
+  /** Likewise, once in this run: the co-signer knows of no newer store than this one. Rejects as `witnessed`. */
+  async vouched(): Promise<void> {
+    const isOver = (): boolean => this.#isMet || this.#restored !== null;
+    if (!isOver()) await this.#witness.reach(0, isOver);
+    if (this.#restored !== null) throw restoredStore(this.#restored, { isUnsettled: true });
+  }
+
   /** From here on the co-signer gets each count, and nothing is signed for a transfer before it has it. */
   readonly bindWitness = (tell: () => void): void => {
     this.#witness.tell = tell;
