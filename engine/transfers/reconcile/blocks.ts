@@ -6,7 +6,7 @@
  * durable in or before the commit that releases the store, and ends by its time alone.
  */
 import type { Clock } from "../../domain/clock.js";
-import { parseScaledBig } from "../../domain/decimal.js";
+import { divideBig, parseScaledBig, pow10Big } from "../../domain/decimal.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import { allRows, decodeJson, encodeJson, type StateStore, type StateWrite } from "../../storage/state-store.js";
@@ -113,7 +113,7 @@ export class TransferBlocks implements AskBlocks {
         : rails?.withdrawals.token(ask.chainId, ask.symbol);
     // A token that the venue does not take is refused by what checks it.
     if (token === undefined || token === null) return false;
-    return hasAmount(block, (text) => parseScaledBig(text, token.decimals) === ask.amount);
+    return hasAmount(block, (text) => unitsIn(text, token.decimals) === ask.amount);
   }
 }
 
@@ -123,12 +123,20 @@ function hasAmount({ amounts }: TransferBlock, is: (text: string) => boolean): b
 
 const TEXT_DECIMALS = 36;
 
+/** Rounded down, as rooms read amounts: a venue may print more places than the token has. Null: it is no amount. */
+function unitsIn(text: string, decimals: number): bigint | null {
+  const fine = parseScaledBig(text, TEXT_DECIMALS);
+  return fine === null ? null : divideBig(fine, pow10Big(TEXT_DECIMALS - decimals), "floor");
+}
+
 function isSameText(left: string, right: string): boolean {
   const units = parseScaledBig(left, TEXT_DECIMALS);
   return units !== null && units === parseScaledBig(right, TEXT_DECIMALS);
 }
 
-/** The same thing, found twice, is one block. */
-function keyOf({ account, venue, chainId, kind, venueId, reason, atMs }: TransferBlock): string {
-  return [account, venue ?? "*", chainId ?? "*", kind ?? "*", reason, venueId ?? "*", atMs ?? "*"].join("/");
+/** The same thing, found twice, is one block. Two of one id are not: a venue without one for a row has only its time. */
+function keyOf(block: TransferBlock): string {
+  const { account, venue, chainId, kind, venueId, reason, atMs, asset, amounts, kindType } = block;
+  const what = [asset, amounts?.join("+") ?? null, kindType];
+  return [account, venue, chainId, kind, reason, venueId, atMs, ...what].map((part) => part ?? "*").join("/");
 }

@@ -137,6 +137,14 @@ describe("a comparison", () => {
     expect(report.unread).toEqual([{ part: "co-signer", walletId: "w-3", code: "NOT_SETTLED" }]);
   });
 
+  it("has not read a wallet that a restored store lost", async () => {
+    const world = new TransferWorld();
+    const parties = (): PartyView => ({ wallets: [], lost: ["w-4"] });
+    const back: Restored = { reason: "FILE_AHEAD", sinceMs: 1, storeAtMs: 1 };
+    const { report } = await reconciler(world, await world.live(), { parties, restored: () => back }).run();
+    expect(report).toMatchObject({ unreadParts: ["co-signer"], unread: [{ walletId: "w-4", code: "WALLET_LOST" }] });
+  });
+
   it("reads no history where the wallet has no key, and keeps what might have left there blocked", async () => {
     const world = new TransferWorld();
     world.listed.hasKey = false;

@@ -104,8 +104,11 @@ export class Reconciler {
   #compareParties(tally: Tally): void {
     const parties = this.#parts.parties();
     if (parties === null) return;
-    for (const walletId of parties.lost)
+    for (const walletId of parties.lost) {
       tally.differs({ ...NO_ROW, kind: "WALLET_LOST", walletId, part: PARTY, text: "this store lost the wallet" });
+      // Brought back behind the release, it could send again what nobody has looked for.
+      if (tally.isRestored) tally.unread({ part: PARTY, walletId, code: "WALLET_LOST" });
+    }
     if (parties.wallets === null) tally.unread({ part: PARTY, walletId: null, code: "SIGNER_UNAVAILABLE" });
     for (const { walletId, epoch, verdict, isSettled } of parties.wallets ?? [])
       if (verdict !== "settled")
@@ -272,6 +275,7 @@ function blockOf(entry: VenueEntry, account: string, venue: RoutableVenue): Tran
 class Tally {
   readonly sinceMs: number;
   readonly backupMs: number;
+  readonly isRestored: boolean;
   compared = 0;
   readonly #differences: Difference[] = [];
   readonly #counts = new Map<DifferenceKind, number>();
@@ -281,12 +285,10 @@ class Tally {
   readonly #blocks: TransferBlock[] = [];
   readonly #nonces: ReconcileFindings["nonces"][number][] = [];
 
-  readonly #isRestored: boolean;
-
   constructor(sinceMs: number, backupMs: number, isRestored: boolean) {
     this.sinceMs = sinceMs;
     this.backupMs = backupMs;
-    this.#isRestored = isRestored;
+    this.isRestored = isRestored;
   }
 
   differs(difference: Difference): void {
@@ -302,7 +304,7 @@ class Tally {
 
   /** Of a store that was put back alone. */
   blocks(block: TransferBlock): void {
-    if (this.#isRestored) this.#blocks.push(block);
+    if (this.isRestored) this.#blocks.push(block);
   }
 
   final(nonce: ReconcileFindings["nonces"][number]): void {

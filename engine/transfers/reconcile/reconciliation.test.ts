@@ -116,6 +116,26 @@ describe("the release of a store that was put back", () => {
     expect(refused()).toBe("free");
   });
 
+  it("blocks each of two finds of one id and time, and amounts in more places than the token has", async () => {
+    const world = new TransferWorld();
+    const stand = new Stand(world, await world.live());
+    const found = { reason: "FOUND", kind: "withdrawal", account: ACCOUNT, venue: "venueone", chainId: null } as const;
+    const entry = { ...found, asset: "USDC", kindType: null, venueId: "9", atMs: 3 };
+    const [six, seven] = [
+      { ...entry, amounts: ["6.0000009"] },
+      { ...entry, amounts: ["7"] },
+    ];
+    stand.findings = { blocks: [six, seven], nonces: [] };
+    await stand.released();
+    const later = new TransferBlocks({ store: world.store, clock: world.clock, rails: world.rails() });
+    await later.load();
+    for (const amount of [AMOUNT, AMOUNT - 1_000_000n])
+      for (const blocks of [stand.blocks, later])
+        expect(() => blocks.assertFree("withdrawal", world.withdrawal(world.named, amount))).toThrow(
+          expect.objectContaining({ code: "TRANSFER_FOUND" }),
+        );
+  });
+
   it("sends nothing again of a withdrawal that was made before the backup and paid after it", async () => {
     const world = new TransferWorld();
     const life = await madeAndDied(world, (before) =>
