@@ -463,6 +463,19 @@ describe("guards", () => {
     });
   }
 
+  it("that refuse an entry leave the venue's leverage as it is", async () => {
+    const store = createMemoryStore();
+    const policy = { global: NO_LIMITS, byOwner: new Map(), each: NO_LIMITS };
+    const restored = () => ({ reason: "FILE_AHEAD", sinceMs: 7, storeAtMs: 1 }) as const;
+    const guards = new GuardBook({ store, clock: new VirtualClock(), logger: silentLogger, policy, restored });
+    await guards.start();
+    const harness = flat({ store, service: { guards } });
+    const terms = { leverage: 5, marginMode: "isolated" } as const;
+    const result = await harness.open(terms, { preferredExchange: "venueone" });
+    expect([result, orders(harness)]).toMatchObject([{ ok: false, code: "RESTORED_STORE" }, []]);
+    expect(harness.one.calls.settings).toBe(0);
+  });
+
   it("are asked of every order, and learn which of them open", async () => {
     const asked: GuardedOrder[] = [];
     const harness = guarded({

@@ -1,11 +1,13 @@
 /**
  * Leverage and margin mode of an entry: set at the venue before anything is ordered there, and only where they differ.
  *
- * Invariant: an entry whose settings were not taken for certain is not sent. Setting them twice does no harm, so after a
- * crash they are simply set again.
+ * Invariants: an entry whose settings were not taken for certain is not sent, and for one that the guards refuse nothing is
+ * set. Setting them twice does no harm, so after a crash they are simply set again.
  */
+import type { Clock } from "../../domain/clock.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { RoutableVenue } from "../../domain/venue.js";
+import type { Guards } from "../../guards/guards.js";
 import type { CallOptions, SettingOutcome } from "../../ports.js";
 import { problemOf } from "../background.js";
 import type { AccountReading } from "../decide/readings.js";
@@ -21,9 +23,15 @@ import type { ExecutionAdjustment } from "../types.js";
 const SETTING_TIMEOUT_MS = 3_000;
 const UNKNOWN_SETTING = "unknown";
 
+interface SettingsParts {
+  readonly clock: Pick<Clock, "wallMs">;
+  readonly guards: Pick<Guards, "checkOrder">;
+  readonly logger: Logger;
+}
+
 /** Returns null when all are as wanted. What was changed is in the run's adjustments. */
 export async function applySettings(
-  parts: { readonly logger: Logger },
+  parts: SettingsParts,
   execution: TradeExecution,
   run: TradeRun,
   plans: readonly SendPlan[],
@@ -31,10 +39,28 @@ export async function applySettings(
 ): Promise<ServiceError | null> {
   const terms = execution.request.open;
   if (terms === null || (terms.leverage === null && terms.marginMode === null)) return null;
+  for (const plan of plans) {
+    const refused = refusedEntry(parts, execution, run, plan);
+    if (refused !== null) return refused;
+  }
   const problems = await Promise.all(
     plans.map((plan) => applyOn(parts, execution, run, plan, readings.get(plan.venue))),
   );
   return problems.find((problem) => problem !== null) ?? null;
+}
+
+/** Without a share of the day, which is taken when the order is sent: what is refused then as well is refused before. */
+function refusedEntry(
+  { clock, guards }: SettingsParts,
+  { accounts, ownerId }: TradeExecution,
+  { symbol }: TradeRun,
+  { venue, reduceOnly, qtyLots, qtyDecimals, priceDecimals, priceTicks, doubleMidTicks }: SendPlan,
+): ServiceError | null {
+  const verdict = guards.checkOrder({
+    ...{ clientIdHex: "", atMs: clock.wallMs(), ownerId, accountHash: accounts.get(venue)?.accountHash ?? "" },
+    ...{ venue, symbol, opens: !reduceOnly, qtyLots, qtyDecimals, priceDecimals, priceTicks, doubleMidTicks },
+  });
+  return verdict.ok ? null : new ServiceError(verdict.code, verdict.details);
 }
 
 async function applyOn(
