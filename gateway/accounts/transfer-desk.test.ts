@@ -89,6 +89,29 @@ describe("a transfer by the desk", () => {
     expect(deaths).toBeGreaterThan(10);
   });
 
+  it.each(["RESTORED_STORE", "OVERLOADED"] as const)(
+    "that a crash cut short stays its key's, where that is asked for again and answered %s",
+    async (code) => {
+      const world = new TransferWorld();
+      // The key, then the row.
+      const cut = await world.live({ at: 2, isAfter: true });
+      await world.outcome(cut, deskOf(world, cut).desk.deposit(wallet, orderOf(world), callWith("key-1")));
+      const between = await world.live();
+      expect(await world.rows(between)).toMatchObject([{ state: "created" }]);
+      const refusing = Object.create(between.transfers, {
+        deposit: { value: () => Promise.reject(new ServiceError(code)) },
+        find: { value: (transferId: string) => between.transfers.find(transferId) },
+      }) as typeof between.transfers;
+      const { desk } = deskOf(world, { transfers: refusing });
+      const error = await world.refusal(between, desk.deposit(wallet, orderOf(world), callWith("key-1")));
+      const life = await world.live();
+      await world.answered(life, deskOf(world, life).desk.deposit(wallet, orderOf(world), callWith("key-1")));
+      await world.untilQuiet(life);
+      expect([(await world.rows(life)).length, world.chain.deposits().length]).toEqual([1, 1]);
+      expect(error).toMatchObject({ code, context: { isUnsettled: true } });
+    },
+  );
+
   it("that may have been sent is answered as its row, whatever fault comes behind it", async () => {
     const world = new TransferWorld();
     const life = await world.live();

@@ -205,11 +205,8 @@ export class TransferDesk {
     const known = error instanceof ServiceError && error.code !== "INTERNAL" ? error : null;
     // Of a check before a row: nothing was begun.
     if (row === null && known !== null && known.status < 500 && known.status !== 202) return known;
-    const refusal = await this.#rows.refused(
-      known ?? new ServiceError(otherwise, { reason: "INTERNAL" }, { cause: error }),
-      otherwise,
-      begun,
-    );
+    const said = known ?? new ServiceError(otherwise, { reason: "INTERNAL" }, { cause: error });
+    const refusal = await this.#rows.refused(row?.state === "created" ? unsettled(said) : said, otherwise, begun);
     if (row === null || refusal.context["transferId"] !== undefined) return refusal;
     return new ServiceError(
       refusal.code,
@@ -246,6 +243,12 @@ export type TransferDeskPort = Pick<
   | "explorers"
   | "readBalances"
 >;
+
+/** The row goes on by itself, or did in what a restored store lost: its key has to find it again. */
+function unsettled(error: ServiceError): ServiceError {
+  if (isUndecided(error)) return error;
+  return new ServiceError(error.code, { ...error.context, isUnsettled: true }, { cause: error });
+}
 
 function isUndecided(error: unknown): boolean {
   if (!(error instanceof ServiceError)) return false;
