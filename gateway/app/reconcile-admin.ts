@@ -1,12 +1,14 @@
 /** The operator's acts on the ledger: a comparison, and the release of a restored store. */
+import { OUTSIDE_WALLETS } from "../../engine/custody/outside/wallet-row.js";
+import { WALLET_NAMESPACE } from "../../engine/custody/provider/wallet-rows.js";
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { Instance } from "../../engine/storage/instance/instance.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
 import { TransferBlocks } from "../../engine/transfers/reconcile/blocks.js";
-import { Reconciler } from "../../engine/transfers/reconcile/reconciler.js";
+import { type ReconcileRun, Reconciler } from "../../engine/transfers/reconcile/reconciler.js";
 import { Reconciliation, type ReleaseOutcome } from "../../engine/transfers/reconcile/reconciliation.js";
-import { TransferBook } from "../../engine/transfers/transfer-book.js";
+import { TRANSFER_NAMESPACE, TransferBook } from "../../engine/transfers/transfer-book.js";
 import { AdminRefusal } from "../admin/protocol.js";
 import type { ReconcileAdmin } from "../admin/reconcile-port.js";
 import type { Administration } from "./administration.js";
@@ -50,9 +52,24 @@ async function withoutMoney({ store, instance, clock, logger }: ReconcileAdminPa
   });
   const blocks = new TransferBlocks({ store, clock, rails });
   return new Reconciliation({
-    ...{ book, clock, logger, reconciler, instance, blocks, store, intervalMs: 0, settleMs: 0 },
+    ...{ book, clock, logger, instance, blocks, store, intervalMs: 0, settleMs: 0 },
+    reconciler: { run: async () => unlessUsed(store, await reconciler.run()) },
   });
 }
+
+/** A store that has moved money, or has wallets, is compared by a start that has them too. */
+async function unlessUsed(store: StateStore, { report, findings }: ReconcileRun): Promise<ReconcileRun> {
+  for (const namespace of MONEY_NAMESPACES) {
+    const rows = await store.scan(namespace, { prefix: "", limit: 1 });
+    if (rows.length === 0) continue;
+    const unread = [{ part: WALLETS, walletId: null, code: "NOT_CONFIGURED" }];
+    return { report: { ...report, unread, unreadCount: 1, unreadParts: [WALLETS] }, findings };
+  }
+  return { report, findings };
+}
+
+const WALLETS = "wallets";
+const MONEY_NAMESPACES = [TRANSFER_NAMESPACE, WALLET_NAMESPACE, OUTSIDE_WALLETS];
 
 const TEXTS = {
   NOT_RESTORED: "The store is no restored backup: there is nothing to release",
