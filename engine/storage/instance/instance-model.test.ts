@@ -140,7 +140,9 @@ describe.each([true, false])("the count of a store, with a co-signer: %s", (hasC
           else innocent++;
           // The file with it, by a snapshot of the whole machine: the co-signer alone is left to see that.
           if (isLacking && hasCosigner)
-            expect(await startedOn({ ...disk, file: copy.file } as Disk, copy, true), `${name}, file ${index}`).toBe(true);
+            expect(await startedOn({ ...disk, file: copy.file } as Disk, copy, true), `${name}, file ${index}`).toBe(
+              true,
+            );
         }
       }
     expect(seen).toBeGreaterThan(count);
