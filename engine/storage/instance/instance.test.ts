@@ -17,13 +17,21 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "unwind-instance-"));
   path = join(folder, "data.instance");
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(async () => {
+  // A write of the file may be under way.
+  for (const instance of living.splice(0)) await instance.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
 
 const clock = new VirtualClock(1_800_000_000_000);
 let serial = 0;
 const newId = () => (++serial).toString(16).padStart(32, "0");
-const opened = (store = createMemoryStore(), file: CountFile = countFileAt(path)) =>
-  Instance.open({ store, file, clock, newId, logger: silentLogger });
+const living: Instance[] = [];
+async function opened(store = createMemoryStore(), file: CountFile = countFileAt(path)): Promise<Instance> {
+  const instance = await Instance.open({ store, file, clock, newId, logger: silentLogger });
+  living.push(instance);
+  return instance;
+}
 const fileCount = () => (JSON.parse(readFileSync(path, "utf8")) as { readonly count: number }).count;
 const ROW = ["instance", "count"] as const;
 
