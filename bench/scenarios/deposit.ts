@@ -13,7 +13,6 @@ import { createNonceReservations } from "../../engine/orders/durable/nonce-reser
 import type { DepositAsk } from "../../engine/transfers/openings.js";
 import { NO_TRANSFER_RECORD } from "../../engine/transfers/transfer-record.js";
 import type { TransferRow } from "../../engine/transfers/transfer-row.js";
-import { createVenueoneRoom } from "../../feeds/venueone/room.js";
 import { openCustody } from "../../gateway/app/custody.js";
 import { createLogger } from "../../gateway/app/log.js";
 import { type Money, openMoney } from "../../gateway/app/transfers.js";
@@ -22,14 +21,13 @@ import { latencyText, median } from "../lib/stats.js";
 import type { BenchRow, Scenario } from "../lib/types.js";
 import { DEPLOYER_KEY, WORLD, worldToken } from "../sim/chain/world-plan.js";
 import { type ChainWorld, startChainWorld } from "../sim/chain/world.js";
+import { DEPOSITS } from "../venues/table.js";
 
 const CHAIN_ID = 42161;
 const PEER = "viem, one key in memory";
 const UNIT = 10n ** 6n;
 const AMOUNT = 5n * UNIT;
 const GWEI = 1_000_000_000n;
-/** No venue is asked by what is measured here. */
-const NOWHERE = { restUrl: "http://127.0.0.1:1", wsUrl: "ws://127.0.0.1:1" };
 const TRANSFER = parseAbi(["function transfer(address to, uint256 amount) returns (bool)"]);
 
 export const deposit: Scenario = {
@@ -50,15 +48,8 @@ export const deposit: Scenario = {
       const { walletId, address } = await custody.provider.create("bench", null);
       await world.mint({ chainId: CHAIN_ID, token: "USDC", to: address as Hex, amount: "100000" });
       await world.setCoins(CHAIN_ID, address as Hex, "10");
-      const { symbol, decimals, address: token } = worldToken(CHAIN_ID, "USDC");
-      const room = createVenueoneRoom({
-        ...{ ...NOWHERE, isMainnet: true, symbols: ["BTC"], clock, random: systemRandom, logger },
-        nonces: createNonceReservations(parts.store),
-        moneyRoute: {
-          ...{ chainId: CHAIN_ID, symbol, decimals, address: token, resetsAllowance: false },
-          ...{ bridge: WORLD[CHAIN_ID].bridge as Hex, minimum: AMOUNT },
-        },
-      });
+      const nonces = createNonceReservations(parts.store);
+      const room = DEPOSITS.openRoom({ clock, random: systemRandom, logger, nonces }, AMOUNT);
       const money = await openMoney({
         config: {
           chains: [
@@ -78,7 +69,7 @@ export const deposit: Scenario = {
       });
       try {
         const ask: DepositAsk = {
-          ...{ transferId: null, ownerId: null, walletId, account: address.toLowerCase(), venue: "venueone" },
+          ...{ transferId: null, ownerId: null, walletId, account: address.toLowerCase(), venue: DEPOSITS.venue },
           ...{ requestId: "bench", alongside: () => [], chainId: CHAIN_ID, network: String(CHAIN_ID) },
           ...{ symbol: "USDC", amount: AMOUNT, broker: null },
         };

@@ -1,11 +1,14 @@
 /** What the benchmarks know of venueone. */
 import { privateKeyToAccount } from "viem/accounts";
+import type { VenueRoom } from "../../engine/ports.js";
 import { NameTable } from "../../feeds/shared/book/name-table.js";
 import { MarketApplier, TIER_FAST } from "../../feeds/venueone/market/apply.js";
 import { DepthScanner, SCAN_BOOK } from "../../feeds/venueone/market/scan.js";
+import { createVenueoneRoom, type VenueoneRoomOptions } from "../../feeds/venueone/room.js";
 import { L1Signer, limitOrderAction } from "../../feeds/venueone/sign/sign.js";
 import { frameOf, type Tape, walkingBooks } from "../lib/format-tapes.js";
 import { loadRecording } from "../lib/recording.js";
+import { WORLD, worldToken } from "../sim/chain/world-plan.js";
 import { LOCAL_VENUES } from "../sim/venues.js";
 import { type DirectOrders, JSON_TYPE, sendDirectly, SIZE, WORST_PRICE } from "./direct-orders.js";
 import {
@@ -20,6 +23,7 @@ import {
   type VenueBench,
 } from "./venue-bench.js";
 
+const BRIDGE_CHAIN_ID = 42161;
 const VENUEONE_RECORDING = "hyperliquid_btc_20250126.raw.gz";
 
 export const venueone: VenueBench = {
@@ -44,6 +48,21 @@ export const venueone: VenueBench = {
     ];
   },
 };
+
+/** Not started: what is measured with it asks no venue, and its way for money is over the local chain. */
+export function venueoneMoneyRoom(
+  parts: Pick<VenueoneRoomOptions, "clock" | "random" | "logger" | "nonces">,
+  minimum: bigint,
+): VenueRoom {
+  const { symbol, decimals, address } = worldToken(BRIDGE_CHAIN_ID, "USDC");
+  return createVenueoneRoom({
+    ...{ ...parts, restUrl: "http://127.0.0.1:1", wsUrl: "ws://127.0.0.1:1", isMainnet: true, symbols: ["BTC"] },
+    moneyRoute: {
+      ...{ chainId: BRIDGE_CHAIN_ID, symbol, decimals, address, resetsAllowance: false, minimum },
+      bridge: WORLD[BRIDGE_CHAIN_ID].bridge ?? "",
+    },
+  });
+}
 
 function directOrders(): DirectOrders {
   const signer = new L1Signer(true);

@@ -147,5 +147,10 @@ export async function waitWithin(
 export function laneOf(
   row: Pick<TransferRow, "account" | "venue"> & { readonly chainId?: number; readonly kind: string },
 ): string {
-  return row.kind === "deposit" ? `chain/${row.chainId}/${row.account}` : `venue/${row.venue}/${row.account}`;
+  return row.kind === "deposit" ? depositLane(row.chainId, row.account) : `venue/${row.venue}/${row.account}`;
+}
+
+/** Of all venues together: they share the nonces of the account. */
+export function depositLane(chainId: number | undefined, account: string): string {
+  return `chain/${chainId}/${account}`;
 }

@@ -19,7 +19,7 @@ export function addReconcile(command: Command, parts: ProgramParts): void {
     .option("--release", "open a restored store, after a comparison that could read everything")
     .option(
       "--force <part>",
-      "with --release: a part that could not be read, such as `venueone`; repeatable",
+      "with --release: a part that could not be read, such as `chain 56`; repeatable",
       addToList,
     )
     .option(JSON_FLAG, JSON_TEXT)

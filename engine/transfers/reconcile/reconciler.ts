@@ -14,7 +14,15 @@ import type { Read } from "../../ports.js";
 import type { Restored } from "../../storage/instance/instance-mark.js";
 import type { VenueEntry, VenueMoney } from "../../venue-money.js";
 import { isSent } from "../deposit-steps.js";
-import { answerOf, callOptions, laneOf, readValue, type TransferParts, withSession } from "../transfer-parts.js";
+import {
+  answerOf,
+  callOptions,
+  depositLane,
+  laneOf,
+  readValue,
+  type TransferParts,
+  withSession,
+} from "../transfer-parts.js";
 import type { DepositRow, TransferRow } from "../transfer-row.js";
 import type { TransferBlock } from "./blocks.js";
 import { compareEntries } from "./compare-entries.js";
@@ -242,7 +250,7 @@ const ANYTHING = {
 /** As far as the ledger knows: all below are used. */
 function nonceOf({ book }: Pick<TransferParts, "book">, account: string, chainId: number): number {
   let next = book.nonceAfter(chainId, account);
-  const lane = laneOf({ kind: "deposit", chainId, account, venue: "venueone" });
+  const lane = depositLane(chainId, account);
   for (const row of book.open())
     if (row.kind === "deposit" && laneOf(row) === lane)
       for (const step of row.steps) if (isSent(step)) next = Math.max(next, step.nonce + 1);

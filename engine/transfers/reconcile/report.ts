@@ -26,7 +26,7 @@ export const DIFFERENCE_KINDS: readonly DifferenceKind[] = [
 export interface Difference {
   readonly kind: DifferenceKind;
   readonly walletId: string;
-  /** `venueone`, `chain 56`, `co-signer`. */
+  /** A venue by its name, `chain 56`, `co-signer`. */
   readonly part: string;
   /** Of the ledger's row; null: there is none. */
   readonly transferId: string | null;
