@@ -15,7 +15,7 @@ import { NO_TRANSFER_RECORD } from "../../engine/transfers/transfer-record.js";
 import type { TransferRow } from "../../engine/transfers/transfer-row.js";
 import { openCustody } from "../../gateway/app/custody.js";
 import { createLogger } from "../../gateway/app/log.js";
-import { type Money, openMoney } from "../../gateway/app/transfers.js";
+import { type Money, type MoneyParts, openMoney } from "../../gateway/app/transfers.js";
 import { makeThrowawayCustody } from "../../gateway/demo/throwaway-custody.js";
 import { latencyText, median } from "../lib/stats.js";
 import type { BenchRow, Scenario } from "../lib/types.js";
@@ -50,23 +50,11 @@ export const deposit: Scenario = {
       await world.setCoins(CHAIN_ID, address as Hex, "10");
       const nonces = createNonceReservations(parts.store);
       const room = DEPOSITS.openRoom({ clock, random: systemRandom, logger, nonces }, AMOUNT);
-      const money = await openMoney({
-        config: {
-          chains: [
-            {
-              ...{ chainId: CHAIN_ID, rpcUrls: [world.chain(CHAIN_ID).rpcUrl], confirmations: 1 },
-              gasLimits: { maxFeePerGas: 1_000n * GWEI, maxPriorityFeePerGas: 100n * GWEI },
-            },
-          ],
-          ...{ explorerUrls: new Map(), depositWaitMs: 20_000, reconcileIntervalMs: 0 },
-        },
-        ...{ provider: custody.provider, store: parts.store, record: NO_TRANSFER_RECORD, instance: null },
-        ...{ parties: () => null, rooms: [room], clock, random: systemRandom, logger },
-        // The wallet has no key at a venue, and a deposit needs none.
-        registrations: { blocks: { opened: async () => ({}) } } as unknown as Parameters<
-          typeof openMoney
-        >[0]["registrations"],
-      });
+      const { provider } = custody;
+      const money = await opened(
+        { provider, store: parts.store, rooms: [room], clock, random: systemRandom, logger },
+        world,
+      );
       try {
         const ask: DepositAsk = {
           ...{ transferId: null, ownerId: null, walletId, account: address.toLowerCase(), venue: DEPOSITS.venue },
@@ -85,6 +73,20 @@ export const deposit: Scenario = {
     }
   },
 };
+
+function opened(
+  parts: Pick<MoneyParts, "provider" | "store" | "rooms" | "clock" | "random" | "logger">,
+  world: ChainWorld,
+): Promise<Money> {
+  const gasLimits = { maxFeePerGas: 1_000n * GWEI, maxPriorityFeePerGas: 100n * GWEI };
+  const chain = { chainId: CHAIN_ID, rpcUrls: [world.chain(CHAIN_ID).rpcUrl], confirmations: 1, gasLimits } as const;
+  return openMoney({
+    config: { chains: [chain], explorerUrls: new Map(), depositWaitMs: 20_000, reconcileIntervalMs: 0 },
+    ...{ ...parts, record: NO_TRANSFER_RECORD, instance: null, parties: () => null },
+    // The wallet has no key at a venue, and a deposit needs none.
+    registrations: { blocks: { opened: async () => ({}) } } as unknown as MoneyParts["registrations"],
+  });
+}
 
 /** Ours and the peer's by turns, so that what else the machine does falls on both. */
 async function rowsOf(money: Money, world: ChainWorld, ask: DepositAsk, runs: number): Promise<BenchRow[]> {

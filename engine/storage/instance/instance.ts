@@ -9,10 +9,11 @@
  * met the co-signer in this run: that is handed what the run before had handed it (`toTell`), and no later count until it
  * has answered.
  */
-import type { Clock, TimerHandle } from "../../domain/clock.js";
+import type { Clock } from "../../domain/clock.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { Logger } from "../../domain/logger.js";
 import { decodeJson, encodeJson, type StateStore, type StateWrite } from "../state-store.js";
+import { InstanceBeat } from "./instance-beat.js";
 import type { CountFile } from "./instance-file.js";
 import {
   type InstanceCount,
@@ -42,8 +43,6 @@ interface Counted {
 
 const NAMESPACE = "instance";
 const KEY = "count";
-/** What was opened shortly before a backup of the same run may be forgotten for no longer than this. */
-const BEAT_MS = 60_000;
 
 export class Instance {
   readonly #parts: InstanceParts;
@@ -62,9 +61,7 @@ export class Instance {
   readonly #filed: FiledCount;
   readonly #witness: WitnessedCount;
   readonly #listeners = new Set<() => void>();
-  #timer: TimerHandle | null = null;
-  #beatBatches = 0;
-  #isStopped = false;
+  readonly #beat: InstanceBeat;
 
   private constructor(parts: InstanceParts, mark: InstanceMark | null, seen: InstanceCount | null) {
     this.#parts = parts;
@@ -77,6 +74,9 @@ export class Instance {
     this.#seen = seen?.count ?? 0;
     this.#filed = new FiledCount(parts.file, parts.clock, seen?.count ?? -1);
     this.#witness = new WitnessedCount(parts.clock);
+    this.#beat = new InstanceBeat(parts.clock, parts.store, async () => {
+      if (this.#restored === null) await this.#count();
+    });
   }
 
   /** Rejects with STORE_UNAVAILABLE where the store cannot be read or written. A file that cannot be written is logged. */
@@ -90,7 +90,7 @@ export class Instance {
     const { restored } = instance;
     if (restored !== null) logger.error("instance.restored", { reason: restored.reason });
     else await instance.#begin(mark?.hasFile === true);
-    instance.#beatLater();
+    instance.#beat.start();
     return instance;
   }
 
@@ -154,8 +154,13 @@ export class Instance {
   heard(theirs: InstanceCount): void {
     this.#seen = Math.max(this.#seen, theirs.count);
     const reason = judgeCount(this.toTell, theirs, "COSIGNER_AHEAD");
-    if (reason === null) this.#agreed(theirs);
-    else if (this.#restored === null) {
+    if (reason === null) {
+      this.#witness.has(theirs.count);
+      // From this count on it gets each; where the store does not take it, it gets the next one.
+      const isBehind = !this.#isMet && this.#restored === null && this.#told < this.#durable;
+      this.#isMet = true;
+      if (isBehind) void this.#count().catch(() => {});
+    } else if (this.#restored === null) {
       this.#parts.logger.error("instance.restored", { reason });
       // In memory at once; where the store does not take it, the next meeting says it again.
       void this.#putBack(reason).catch(() => {});
@@ -184,8 +189,7 @@ export class Instance {
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    if (this.#timer !== null) this.#parts.clock.clearTimer(this.#timer);
+    this.#beat.stop();
     await this.#filed.settled();
   }
 
@@ -231,14 +235,6 @@ export class Instance {
     done();
   }
 
-  #agreed({ count }: InstanceCount): void {
-    this.#witness.has(count);
-    if (this.#isMet) return;
-    this.#isMet = true;
-    // From this count on it gets each; where the store does not take it, it gets the next one.
-    if (this.#restored === null && this.#told < this.#durable) void this.#count().catch(() => {});
-  }
-
   #counted(count: number, told: number): void {
     this.#durable = Math.max(this.#durable, count);
     this.#told = Math.max(this.#told, told);
@@ -247,24 +243,6 @@ export class Instance {
     this.#witness.tell?.();
     // What waits for it hears of a failure, and tries again.
     void this.outside().catch(() => {});
-  }
-
-  #beatLater(): void {
-    if (this.#isStopped) return;
-    this.#beatBatches = this.#parts.store.status().batchCount;
-    this.#timer = this.#parts.clock.setTimer(() => {
-      void this.#beat().finally(() => this.#beatLater());
-    }, BEAT_MS);
-  }
-
-  async #beat(): Promise<void> {
-    const { store } = this.#parts;
-    if (this.#restored !== null || store.status().batchCount === this.#beatBatches) return;
-    try {
-      await this.#count();
-    } catch {
-      // The store says so wherever it is written to.
-    }
   }
 }
 
