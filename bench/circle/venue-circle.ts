@@ -191,14 +191,16 @@ class Trip {
     before: Held,
   ): Promise<{ readonly paid: Atto; readonly fees: Atto; readonly left: Atto; readonly after: Held }> {
     let [paid, fees] = [0n, 0n];
+    // The token may have more, and the venue takes no more than it shows.
+    const places = Math.min(this.#decimals, this.#plan.digits);
     for (const account of this.#plan.accounts) {
       const { atVenue } = await this.#held();
       // Half of it: what is asked for has to leave room for the fee, which is not known yet.
-      const terms = await this.#withdraw(account, floorAtto((atVenue[account] ?? 0n) / 2n, this.#decimals), true);
+      const terms = await this.#withdraw(account, floorAtto((atVenue[account] ?? 0n) / 2n, places), true);
       const fee = parseAtto(String(terms["fee"]));
       const isInside = terms["feeIsInside"] === true;
       const free = parseAtto(String((terms["check"] as Fields)["available"]));
-      const amount = floorAtto(free - (isInside ? 0n : fee), this.#decimals);
+      const amount = floorAtto(free - (isInside ? 0n : fee), places);
       const done = await this.#withdraw(account, amount, false);
       paid += amount - (isInside ? fee : 0n);
       fees += fee;
