@@ -33,7 +33,13 @@ describe("a comparison of rows with a history", () => {
   });
 
   it("names what the history alone has, and what the ledger alone has", () => {
-    expect(counts([row()], [entry({ venueId: "8" })])).toEqual([1, 1, 1]);
+    expect(counts([row()], [entry({ venueId: "8", amounts: ["6"] })])).toEqual([1, 1, 1]);
+  });
+
+  it("is clean where the history lists a transfer under another id than the venue answered", () => {
+    expect(counts([row()], [entry({ venueId: "8" })])).toEqual([0, 0, 1]);
+    expect(counts([row()], [entry({ venueId: "8" }), entry({ venueId: "9" })])).toEqual([1, 0, 2]);
+    expect(counts([row()], [entry(), entry({ venueId: "8" })])).toEqual([1, 0, 1]);
   });
 
   it("pairs a row without an id by amount and time, once, and still has the entry as one without a name", () => {
