@@ -55,7 +55,9 @@ function isNamed(row: TransferRow, { kind, venueId, hash }: VenueEntry): boolean
 }
 
 function isLike(row: TransferRow, entry: VenueEntry): boolean {
-  if (row.kind !== entry.kind || row.venueId !== null || !mayHaveLeft(row)) return false;
+  // A venue may list a transfer between accounts under another id than it answered with.
+  const mayHaveOtherId = row.venueId === null || row.kind === "internal";
+  if (row.kind !== entry.kind || !mayHaveOtherId || !mayHaveLeft(row)) return false;
   if (assetOf(row) !== entry.asset) return false;
   if (row.kind !== "internal" && entry.chainId !== null && entry.chainId !== row.chainId) return false;
   if (row.kind === "internal" && entry.kindType !== row.kindType) return false;
