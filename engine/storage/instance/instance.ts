@@ -147,7 +147,7 @@ export class Instance {
     return { id: this.#id, count: this.#told };
   }
 
-  /** A new connection: what was said on the one before holds no more. */
+  /** A new connection: answers of the one before count no more. */
   readonly met = (): void => this.#witness.met();
 
   /** What the co-signer has, after it got ours. */

@@ -65,7 +65,7 @@ export class WitnessedCount {
     this.#clock = clock;
   }
 
-  /** A new connection: what was said on the one before holds no more. */
+  /** A new connection: answers of the one before count no more. */
   met(): void {
     this.#reached = -1;
   }

@@ -16,7 +16,7 @@ import { WorldTime } from "./world-time.js";
 /** Blocks that make a transaction final, to the service and to the venues; reorgs here are never so deep. */
 export const CONFIRMATIONS = 3;
 export const REORG_MAX = CONFIRMATIONS - 1;
-/** The venues look when they are told to. */
+/** The venues look at the chains where a run calls for it, and never by themselves. */
 const POLL_MS = 30 * 86_400_000;
 /** Vault and bridge own so many whole tokens at the start: who takes out more is not paid, and gets it back. */
 const RESERVE = "100000";
