@@ -18,11 +18,10 @@ import { pidOfChild } from "./gateway-process.js";
 import type { LocalPair } from "./local-pair.js";
 import { type MadeKey, type Place, type Running, ServeBench, type ServeProcess } from "./serve-bench.js";
 import { SignedCaller } from "./signed-caller.js";
-import { pause } from "./system.js";
+import { found } from "./system.js";
 
 const COSIGNER_MAIN = "gateway/cosigner/cosigner.child";
 const FALSE_COSIGNER = "bench/test/support/false-cosigner.child.ts";
-const RETRY_MS = 100;
 
 export interface CustodyPlace extends Place {
   readonly service: string;
@@ -123,11 +122,7 @@ export class CustodyBench {
 
   /** The co-signer that this service started, once it lives. */
   async cosignerPid(service: ServeProcess): Promise<number> {
-    for (;;) {
-      const pid = pidOfChild(service.child.pid, COSIGNER_MAIN);
-      if (pid !== null) return pid;
-      await pause(RETRY_MS);
-    }
+    return found("the co-signer lives", async () => pidOfChild(service.child.pid, COSIGNER_MAIN));
   }
 
   /** A co-signer that no service starts. `port` 0: any. */
@@ -252,14 +247,22 @@ export class WalletCaller {
 /** Refusals that end by themselves: C is away, or a commit took too long on a machine that stood still. */
 const PASSING: ReadonlySet<string | undefined> = new Set(["SIGNER_UNAVAILABLE", "STORE_UNAVAILABLE"]);
 
-/** The reply to a request that is sent again while it is refused for a moment, such as right after a crash. */
+/**
+ * The reply to a request that is sent again while it is refused for a moment, such as right after a crash. Rejects with the
+ * last refusal where the moment does not end.
+ */
 export async function onceServed(send: () => Promise<Reply>): Promise<Reply> {
-  for (;;) {
-    const reply = await send();
-    const { code, details } = toldBy(reply);
-    if (!PASSING.has(code) && details?.["reason"] !== "BEFORE_START") return reply;
-    await pause(RETRY_MS);
-  }
+  let refused = "";
+  return found(
+    () => `a request is served: ${refused}`,
+    async () => {
+      const reply = await send();
+      const { code, details } = toldBy(reply);
+      if (!PASSING.has(code) && details?.["reason"] !== "BEFORE_START") return reply;
+      refused = `${reply.status} ${reply.text}`;
+      return null;
+    },
+  );
 }
 
 /** The wallet of a new user; a creation that was refused for a moment may have made it all the same. */

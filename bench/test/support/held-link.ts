@@ -3,6 +3,7 @@
  * that was asked for then waits too, for as long as its asker does.
  */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { within } from "./system.js";
 
 const LOOPBACK = "127.0.0.1";
 
@@ -28,12 +29,13 @@ export class HeldLink {
     return link;
   }
 
-  /** Nothing passes from now on. Resolves once the service has said something that waits. */
+  /** Nothing passes from now on. Resolves once something from the service waits. */
   hold(): Promise<void> {
     this.#isHeld = true;
-    return new Promise((resolve) => {
+    const arrived = new Promise<void>((resolve) => {
       this.#arrive = resolve;
     });
+    return within("the service asks its co-signer", arrived);
   }
 
   /** Connections end, and new ones do too. */

@@ -14,6 +14,7 @@ import {
 import type { AddressInfo } from "node:net";
 import { type Hex, keccak256, parseTransaction, recoverTransactionAddress, type TransactionSerialized } from "viem";
 import { Agent, request as undiciRequest } from "undici";
+import { within } from "./system.js";
 
 /** A transaction that is handed to a chain. Addresses and hashes are lower case. */
 interface SentTransaction {
@@ -49,7 +50,10 @@ type ProxyRule =
 type AnswerOf = (real: () => Promise<PassedReply>, seen: SeenRequest) => PassedReply | Promise<PassedReply>;
 
 export interface Hold {
-  /** Resolves with the first request that fits: with `reply` and `lost` once the other side has answered. */
+  /**
+   * Resolves with the first request that fits: with `reply` and `lost` once the other side has answered. Rejects where none
+   * comes for as long as `within` waits.
+   */
   readonly arrived: Promise<SeenRequest>;
   /** How many have fitted so far. */
   readonly count: number;
@@ -116,7 +120,9 @@ export class HoldingProxy {
       made.parked.clear();
     };
     return {
-      arrived,
+      get arrived() {
+        return within(`a request for the rule "${rule.kind}"`, arrived);
+      },
       get count() {
         return made.count;
       },

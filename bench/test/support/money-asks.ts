@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import type { Reply } from "../../../gateway/test/client.js";
 import { toldBy, type WalletCaller, type WalletFields } from "./custody-bench.js";
-import { pause } from "./system.js";
+import { found } from "./system.js";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -66,25 +66,6 @@ export async function rowsOf(caller: WalletCaller, { walletId }: WalletFields): 
   return transfers as readonly RowFields[];
 }
 
-/** Of every wait here: a ceiling for a machine that others use as well. */
-export const DEADLINE_MS = 240_000;
-const POLL_MS = 100;
-/** A machine that stands still makes nothing late. */
-const COUNTED_STEP_MS = 10 * POLL_MS;
-
-/** The value once there is one. Rejects after so long in which this process could run. */
-export async function found<T>(what: string, look: () => Promise<T | null>, deadlineMs = DEADLINE_MS): Promise<T> {
-  let countedMs = 0;
-  for (;;) {
-    const startedMs = performance.now();
-    const value = await look();
-    if (value !== null) return value;
-    await pause(POLL_MS);
-    countedMs += Math.min(performance.now() - startedMs, COUNTED_STEP_MS);
-    if (countedMs > deadlineMs) throw new Error(`not within ${deadlineMs} ms: ${what}`);
-  }
-}
-
 /** The wallet's only row, once it holds of it. */
 export function rowWhen(
   caller: WalletCaller,
@@ -97,7 +78,5 @@ export function rowWhen(
     [last] = await rowsOf(caller, wallet);
     return last !== undefined && holds(last) ? last : null;
   };
-  return found(what, look).catch((error: unknown) => {
-    throw new Error(`${what}: ${JSON.stringify(last)}`, { cause: error });
-  });
+  return found(() => `${what}: ${JSON.stringify(last)}`, look);
 }

@@ -5,7 +5,7 @@
 import { formatUnits, parseUnits } from "viem";
 import { expect } from "vitest";
 import { worldToken } from "../../sim/chain/world-plan.js";
-import { found, type RowFields, rowOf, rowsOf } from "./money-asks.js";
+import { type RowFields, rowOf, rowsOf } from "./money-asks.js";
 import {
   coinsOf,
   depositsOnChain,
@@ -20,6 +20,7 @@ import {
 import type { CellMoney } from "./money-cell-money.js";
 import { kindOf, planOfCell, staysUnknown } from "./money-cells.js";
 import { ALLOWED, type MoneyService, type MoneyStand } from "./money-stand.js";
+import { found } from "./system.js";
 
 /** What the service offers on each chain, in tokens: one and a half times what the local venue estimates. */
 const FEES: Readonly<Record<number, string>> = { 1: "1.35", 56: "0.000255", 42161: "0.03" };
@@ -112,9 +113,7 @@ export class CellJudge {
       last = await rowOf(caller, transferId);
       return (await this.#isEnd(last)) ? last : null;
     };
-    return found(`${this.name} ends`, look).catch((error: unknown) => {
-      throw new Error(`${this.name}: ${JSON.stringify(last)}`, { cause: error });
-    });
+    return found(() => `${this.name} ends: ${JSON.stringify(last)}`, look);
   }
 
   async #isEnd({ state, venueId, payout }: RowFields): Promise<boolean> {

@@ -6,12 +6,13 @@ import type { Hex } from "viem";
 import { expect } from "vitest";
 import { onceServed } from "./custody-bench.js";
 import type { Hold, HoldingProxy, SeenRequest } from "./holding-proxy.js";
-import { asked, codeOf, done, found, type RowFields } from "./money-asks.js";
+import { asked, codeOf, done, type RowFields } from "./money-asks.js";
 import { isKnownToChain, payoutsOnChain, withdrawalsTaken } from "./money-books.js";
 import { CellJudge } from "./money-cell-judge.js";
 import { CellMoney } from "./money-cell-money.js";
 import { type Cell, kindOf, nameOf, planOfCell, staysUnknown } from "./money-cells.js";
 import type { MoneyService, MoneyStand } from "./money-stand.js";
+import { found, within } from "./system.js";
 
 export class CellRun {
   readonly cell: Cell;
@@ -118,15 +119,14 @@ export class CellRun {
 
   async untilThere(): Promise<void> {
     let last: unknown = null;
-    await found(`${this.name} is there`, async () => {
+    const look = async (): Promise<true | null> => {
       const row = await this.judge.ownRow();
       last = row;
       // A signer that is held is given up in seconds: on a slow machine before anybody looks.
       const isOver = this.cell.at === "signing" && row?.state === "failed";
       return isOver || (await this.isThere()) ? true : null;
-    }).catch((error: unknown) => {
-      throw new Error(JSON.stringify(last), { cause: error });
-    });
+    };
+    await found(() => `${this.name} is there: ${JSON.stringify(last)}`, look);
   }
 
   isAbout({ text, transaction }: SeenRequest): boolean {
@@ -202,18 +202,7 @@ export class CellRun {
     const { transaction } = await sent.arrived;
     sent.release();
     // The next look at it comes behind the commit that says that it was taken.
-    await found("the transaction is looked at", () => this.#seenNext(proxy, transaction?.hash ?? ""));
-  }
-
-  async #seenNext(proxy: HoldingProxy, hash: string): Promise<true> {
-    await new Promise<void>((resolve) => {
-      const end = proxy.watch(({ method, text }) => {
-        if (method !== "eth_getTransactionReceipt" || !text.includes(hash)) return;
-        end();
-        resolve();
-      });
-    });
-    return true;
+    await within("the transaction is looked at", seenNext(proxy, transaction?.hash ?? ""));
   }
 
   async #arrivedDeposit(): Promise<void> {
@@ -353,4 +342,15 @@ export class CellRun {
       return BigInt(pending) > 0n ? true : null;
     });
   }
+}
+
+/** Once the chain is asked for its receipt. */
+function seenNext(proxy: HoldingProxy, hash: string): Promise<void> {
+  return new Promise((resolve) => {
+    const end = proxy.watch(({ method, text }) => {
+      if (method !== "eth_getTransactionReceipt" || !text.includes(hash)) return;
+      end();
+      resolve();
+    });
+  });
 }

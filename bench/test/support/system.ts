@@ -121,6 +121,37 @@ export async function waitUntil(what: string, deadlineMs: number, holds: () => b
   return lookedMs - startedMs;
 }
 
+/** A ceiling of a wait, for a machine that others use as well. */
+const FOUND_WITHIN_MS = 240_000;
+const ASK_MS = 100;
+/** What one look counts at most: it may wait for a service that its machine holds up. */
+const COUNTED_LOOK_MS = 10 * ASK_MS;
+
+/** The value once there is one. Rejects with `what` after so long in which this process could run. */
+export async function found<T>(what: string | (() => string), look: () => Promise<T | null>): Promise<T> {
+  let countedMs = 0;
+  for (;;) {
+    const startedMs = performance.now();
+    const value = await look();
+    if (value !== null) return value;
+    await pause(ASK_MS);
+    countedMs += Math.min(performance.now() - startedMs, COUNTED_LOOK_MS);
+    if (countedMs > FOUND_WITHIN_MS)
+      throw new Error(`not within ${FOUND_WITHIN_MS} ms: ${typeof what === "string" ? what : what()}`);
+  }
+}
+
+/** What the promise comes to. Rejects where that takes as long as `found` waits. */
+export async function within<T>(what: string, coming: Promise<T>): Promise<T> {
+  let isThere = false;
+  const over = () => {
+    isThere = true;
+  };
+  coming.then(over, over);
+  await Promise.race([coming, waitUntil(what, FOUND_WITHIN_MS, () => isThere)]);
+  return coming;
+}
+
 /** Waits for the length of a fault or an observation, never for correctness. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {

@@ -2,6 +2,7 @@
 import { recoverMessageAddress } from "viem";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { DemoBench } from "../support/demo-process.js";
+import { found } from "../support/system.js";
 
 /** A ceiling: a shared machine may take its cores away for a while. */
 const PATIENCE_MS = 600_000;
@@ -22,12 +23,11 @@ async function post(url: string, body: Fields): Promise<Fields> {
 }
 
 /** Once the signer is there; on a machine that stands still it is the last to come. */
-async function onceServed(send: () => Promise<Fields>): Promise<Fields> {
-  for (;;) {
+const onceServed = (send: () => Promise<Fields>): Promise<Fields> =>
+  found("the signer is there", async () => {
     const reply = await send();
-    if (reply["code"] !== "SIGNER_UNAVAILABLE") return reply;
-  }
-}
+    return reply["code"] === "SIGNER_UNAVAILABLE" ? null : reply;
+  });
 
 it("the demo's server wallet is made, is the user's only one, and signs", { timeout: PATIENCE_MS }, async () => {
   const demo = bench.start();

@@ -11,9 +11,10 @@ import { buildSignerContract } from "../../../schemas/signer-openapi.js";
 import type { Decision } from "../../sim/signer/signer-model.js";
 import { LocalSigner } from "../../sim/signer/signer-server.js";
 import { onceServed, toldBy, type WalletFields } from "../support/custody-bench.js";
-import { type Ask, asked, codeOf, done, found, type RowFields, rowsOf, rowWhen } from "../support/money-asks.js";
+import { type Ask, asked, codeOf, done, type RowFields, rowsOf, rowWhen } from "../support/money-asks.js";
 import { depositsOnChain, payoutsOnChain, withdrawalsTaken } from "../support/money-books.js";
 import { ALLOWED, type MoneyService, MoneyStand } from "../support/money-stand.js";
+import { found } from "../support/system.js";
 
 vi.setConfig({ testTimeout: 900_000 });
 const TOKEN = "a-token-of-this-test-0123456789";

@@ -21,7 +21,6 @@ import {
   done,
   fieldsOf,
   type Fields,
-  found,
   reasonOf,
   refusalOf,
   type RowFields,
@@ -38,6 +37,7 @@ import {
   withdrawalsTaken,
 } from "../support/money-books.js";
 import { ALLOWED, type CosignedService, MoneyStand, NOT_ALLOWED } from "../support/money-stand.js";
+import { found } from "../support/system.js";
 
 vi.setConfig({ testTimeout: 900_000 });
 const IS_WHOLE = process.env["MONEY_FAULTS"] === "all";

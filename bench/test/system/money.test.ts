@@ -18,12 +18,11 @@ import {
   walletStand,
 } from "../support/custody-bench.js";
 import { credentialsOf, type LocalPair, type PairVenue, startLocalPair } from "../support/local-pair.js";
-import { pause } from "../support/system.js";
+import { found } from "../support/system.js";
 
 const SCOPES = ["read", "sign", "trade", "transfer", "admin"];
 const EXPLORER = "https://explorer.example";
 const ELSEWHERE = "0x00000000000000000000000000000000000000dd";
-const POLL_MS = 100;
 const { vault } = WORLD[56];
 const bridge = WORLD[42161].bridge as Hex;
 const usdt = worldToken(56, "USDT").address;
@@ -145,12 +144,26 @@ async function transferOf(caller: WalletCaller, transferId: unknown): Promise<Da
 
 /** Once it holds of the transfer. */
 async function until(caller: WalletCaller, transferId: unknown, holds: (row: Data) => boolean): Promise<Data> {
-  for (;;) {
-    const row = await transferOf(caller, transferId);
-    if (holds(row)) return row;
+  let last: Data = {};
+  const look = async (): Promise<Data | null> => {
+    last = await transferOf(caller, transferId);
+    if (holds(last)) return last;
     await looked();
-    await pause(POLL_MS);
-  }
+    return null;
+  };
+  return found(() => `the transfer gets there: ${JSON.stringify(last)}`, look);
+}
+
+/** Once the wallet has these tokens on both chains. */
+async function held(wallet: WalletFields, tokens: readonly [string, string]): Promise<void> {
+  let last: readonly string[] = [];
+  const look = async (): Promise<true | null> => {
+    last = await onChain(wallet);
+    if (last.join() === tokens.join()) return true;
+    await looked();
+    return null;
+  };
+  await found(() => `the wallet has ${tokens.join(" and ")}, and not ${last.join(" and ")}`, look);
 }
 
 const isConfirmed = (row: Data) => row["state"] === "confirmed";
@@ -232,13 +245,7 @@ describe("money of a server wallet", () => {
       data: { amount: "20.25", asset: "USDC", fee: "1", feeIsInside: true },
     });
     await until(caller, spot.data["transferId"], ({ payout }) => payout === "completed");
-    for (;;) {
-      const [, held] = await onChain(wallet);
-      if (held === "68.75") break;
-      await looked();
-      await pause(POLL_MS);
-    }
-    expect(await onChain(wallet)).toEqual(["70", "68.75"]);
+    await held(wallet, ["70", "68.75"]);
 
     const listed = done(await caller.ask(`/api/wallets/${walletId}/transfers?limit=2`));
     const next = done(
@@ -356,12 +363,11 @@ describe("money of a server wallet", () => {
     const body = { walletIdOrAddress: wallet.walletId, amount: "30", ...OF_TWO };
     const headers = { "idempotency-key": "deposit-1" };
     const cut = deposit(caller, "venuetwo", body, headers).catch(() => null);
-    let row: Data | undefined;
-    while (row?.["state"] !== "broadcast") {
+    const row = await found("the deposit is broadcast", async () => {
       const { transfers } = done(await caller.ask(`/api/wallets/${wallet.walletId}/transfers`));
-      [row] = transfers as Data[];
-      await pause(10);
-    }
+      const [first] = transfers as Data[];
+      return first?.["state"] === "broadcast" ? first : null;
+    });
     await bench.stop(service, "SIGKILL");
     await cut;
     const later = bench.caller(await bench.start(place), apiKey);
@@ -429,10 +435,7 @@ describe("a restored backup of the service's store", () => {
     for (const ask of asks(live)) made.push(done(await onceServed(ask)));
     await until(live, made[0]?.["transferId"], ({ payout }) => payout === "completed");
     await until(live, made[2]?.["transferId"], isCredited);
-    while ((await onChain(wallet)).join() !== "70,62") {
-      await looked();
-      await pause(POLL_MS);
-    }
+    await held(wallet, ["70", "62"]);
     const atVenues = [await freeAt(live, wallet, "venueone"), await freeAt(live, wallet, "venuetwo")];
     await bench.stop(second, "SIGKILL");
 
@@ -465,13 +468,13 @@ describe("a restored backup of the service's store", () => {
       "UNKNOWN_ENTRY venuetwo withdrawal of 10 USDT",
       expect.stringMatching(/^UNKNOWN_TRANSACTIONS chain 42161 nonce \d+ used by no row$/),
     ]);
-    for (;;) {
+    await found("the store is released", async () => {
       await bench.serve.unwind(place, "reconcile", "--json");
       const release = await bench.serve.unwind(place, "reconcile", "--release", "--json");
-      if (release.code === 0) break;
+      if (release.code === 0) return true;
       expect(release.stderr).toContain("TOO_EARLY");
-      await pause(5_000);
-    }
+      return null;
+    });
     expect((await storeOf(back)).restored).toBe(null);
     expect((await bench.serve.unwind(place, "audit")).stdout).toContain("store.release");
     for (const ask of asks(back)) expect(coded(await ask())).toEqual([409, "TRANSFER_FOUND"]);

@@ -9,6 +9,7 @@ import { chromiumPath, launchBrowser, type OpenPage, openPage } from "../../../g
 import { anvilBinary } from "../../sim/chain/anvil-binary.js";
 import { DemoBench } from "../support/demo-process.js";
 import { LACKS_BROWSER, textOf as text } from "../support/local-page.js";
+import { found } from "../support/system.js";
 
 /** A ceiling: a shared machine may take its cores away for a while. */
 const PATIENCE_MS = 900_000;
@@ -40,11 +41,11 @@ describe.skipIf(LACKS_BROWSER || anvilBinary() === null)(
 
     async function post(path: string, body: object): Promise<Readonly<Record<string, unknown>>> {
       const headers = { "content-type": "application/json", "idempotency-key": crypto.randomUUID() };
-      for (;;) {
+      return found("the signer is there", async () => {
         const reply = await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) });
-        const told = (await reply.json()) as Readonly<Record<string, unknown>>;
-        if (told["code"] !== "SIGNER_UNAVAILABLE") return told;
-      }
+        const fields = (await reply.json()) as Readonly<Record<string, unknown>>;
+        return fields["code"] === "SIGNER_UNAVAILABLE" ? null : fields;
+      });
     }
     const transfers = async (): Promise<readonly Readonly<Record<string, unknown>>[]> => {
       const reply = (await (await fetch(`${url}/api/wallets/${walletId}/transfers`)).json()) as {
