@@ -5,18 +5,25 @@
  */
 import { encodeFunctionData } from "viem";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import type * as ActSteps from "../../../engine/transfers/act-steps.js";
-import type * as DepositSteps from "../../../engine/transfers/deposit-steps.js";
-import type * as OpeningsFile from "../../../engine/transfers/openings.js";
-import type * as RowDecoder from "../../../engine/transfers/row-decoder.js";
-import type * as BookFile from "../../../engine/transfers/transfer-book.js";
-import type { TransferRow } from "../../../engine/transfers/transfer-row.js";
+import {
+  acting,
+  booking,
+  countsTwice,
+  forgetsSteps,
+  ignoresFee,
+  opening,
+  paysTo,
+  sendsAgainAtOnce,
+  stepping,
+  takesLostForRefused,
+  unplant,
+} from "../../../engine/transfers/test/transfer-plants.js";
 import type * as WithdrawFile from "../../../feeds/venuetwo/money/withdraw.js";
 import { CONTRACTS } from "../../sim/chain/contracts/artifacts.js";
 import { FOREIGN } from "../support/money/money-asks.js";
 import type { MoneyCheck } from "../support/money/money-judge.js";
 import { type MoneyRunOptions, runMoney } from "../support/money/money-run.js";
-import { type MoneyWorld, startMoneyWorld } from "../support/money/money-world.js";
+import { CONFIRMATIONS, type MoneyWorld, startMoneyWorld } from "../support/money/money-world.js";
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_128);
 const { PLANTS = "" } = process.env;
@@ -55,25 +62,13 @@ const MUTANTS: readonly Mutant[] = [
     name: "signs again after a restart, with another nonce",
     scene: "kills",
     check: "signed",
-    plant: () =>
-      vi.doMock("../../../engine/transfers/row-decoder.js", async (original: () => Promise<typeof RowDecoder>) => {
-        const right = await original();
-        const decodeTransfer: typeof right.decodeTransfer = (key, value) => {
-          const row = right.decodeTransfer(key, value);
-          const isUnderWay = row.kind === "deposit" && row.state !== "confirmed" && row.state !== "failed";
-          return isUnderWay ? { ...row, state: "created", plan: [], steps: [] } : row;
-        };
-        return { ...right, decodeTransfer };
-      }),
+    plant: forgetsSteps,
   },
   {
     name: "pays a withdrawal to another receiver",
     scene: "payouts",
     check: "receiver",
-    plant: () =>
-      opening((right) => ({
-        withdrawal: (ask) => right.withdrawal({ ...ask, receiver: ask.venue === "venueone" ? FOREIGN : ask.receiver }),
-      })),
+    plant: () => paysTo(FOREIGN),
   },
   {
     name: "sends a deposit elsewhere",
@@ -92,34 +87,32 @@ const MUTANTS: readonly Mutant[] = [
     name: "counts a confirmation twice",
     scene: "deposits",
     check: "final",
-    plant: () =>
-      looking((right) => (row, index, { standing, taken }, nowMs) => {
-        const twice = standing.kind === "mined" ? { ...standing, isFinal: standing.confirmations * 2 >= 3 } : standing;
-        return right.looked(row, index, { standing: twice, taken }, nowMs);
-      }),
+    plant: () => countsTwice(CONFIRMATIONS),
   },
   {
     name: "does not count gas",
     scene: "deposits",
     check: "gas",
     plant: () =>
-      looking((right) => (row, index, { standing, taken }, nowMs) => {
-        const free = standing.kind === "mined" ? { ...standing, gasCost: 0n } : standing;
-        return right.looked(row, index, { standing: free, taken }, nowMs);
-      }),
+      stepping((right) => ({
+        looked: (row, index, { standing, taken }, nowMs) => {
+          const free = standing.kind === "mined" ? { ...standing, gasCost: 0n } : standing;
+          return right.looked(row, index, { standing: free, taken }, nowMs);
+        },
+      })),
   },
   {
     name: "ignores the fee",
     scene: "payouts",
     check: "fee",
-    plant: () => opening((right) => ({ withdrawal: async (ask) => ({ ...(await right.withdrawal(ask)), fee: "0" }) })),
+    plant: ignoresFee,
   },
   {
     name: "sends a withdrawal again where the history does not show it yet",
     scene: "late",
     check: "twice",
     plant: () => {
-      acting(() => ({ maySendAgain: (row, { standing }) => standing.kind === "absent" && row.state === "unknown" }));
+      sendsAgainAtOnce();
       vi.doMock("../../../feeds/venuetwo/money/withdraw.js", async (original: () => Promise<typeof WithdrawFile>) => {
         const right = await original();
         class VenuetwoWithdrawals extends right.VenuetwoWithdrawals {
@@ -133,13 +126,7 @@ const MUTANTS: readonly Mutant[] = [
     name: "takes a lost reply for a refusal",
     scene: "late",
     check: "effect",
-    plant: () =>
-      acting((right) => ({
-        withdrawalSent: (row, outcome, isFirst, nowMs) => {
-          const heard = { kind: "refused", reason: "OTHER", venueText: "", retryAfterMs: null, isSpent: true } as const;
-          return right.withdrawalSent(row, outcome.kind === "unknown" ? heard : outcome, isFirst, nowMs);
-        },
-      })),
+    plant: takesLostForRefused,
   },
   {
     name: "does not record what was paid",
@@ -157,54 +144,10 @@ const MUTANTS: readonly Mutant[] = [
     name: "forgets which nonces are used",
     scene: "behind",
     check: "signed",
-    plant: () =>
-      vi.doMock("../../../engine/transfers/transfer-book.js", async (original: () => Promise<typeof BookFile>) => {
-        const right = await original();
-        class TransferBook extends right.TransferBook {
-          override update<Row extends TransferRow>(row: Row, change: (row: Row) => Row): Promise<Row> {
-            return super.update(row, change, null);
-          }
-        }
-        return { ...right, TransferBook };
-      }),
+    plant: () => booking((right) => ({ update: (row, change) => right.update(row, change, null) })),
   },
 ];
 
-type Opened = Pick<OpeningsFile.Openings, "deposit" | "withdrawal">;
-
-function opening(wrong: (right: Opened) => Partial<Opened>): void {
-  vi.doMock("../../../engine/transfers/openings.js", async (original: () => Promise<typeof OpeningsFile>) => {
-    const right = await original();
-    class Openings extends right.Openings {
-      readonly #wrong = wrong({ deposit: (ask) => super.deposit(ask), withdrawal: (ask) => super.withdrawal(ask) });
-
-      override deposit(ask: OpeningsFile.DepositAsk) {
-        return this.#wrong.deposit?.(ask) ?? super.deposit(ask);
-      }
-
-      override withdrawal(ask: OpeningsFile.WithdrawalAsk) {
-        return this.#wrong.withdrawal?.(ask) ?? super.withdrawal(ask);
-      }
-    }
-    return { ...right, Openings };
-  });
-}
-
-function looking(wrong: (right: typeof DepositSteps) => typeof DepositSteps.looked): void {
-  vi.doMock("../../../engine/transfers/deposit-steps.js", async (original: () => Promise<typeof DepositSteps>) => {
-    const right = await original();
-    return { ...right, looked: wrong(right) };
-  });
-}
-
-function acting(wrong: (right: typeof ActSteps) => Partial<typeof ActSteps>): void {
-  vi.doMock("../../../engine/transfers/act-steps.js", async (original: () => Promise<typeof ActSteps>) => {
-    const right = await original();
-    return { ...right, ...wrong(right) };
-  });
-}
-
-const MOCKED = ["row-decoder", "openings", "deposit-steps", "act-steps", "transfer-book"];
 /** What a wrong ledger leaves open is not waited for. */
 const SETTLE_MS = 600_000;
 
@@ -213,7 +156,7 @@ beforeAll(async () => {
   world = await startMoneyWorld(SEED);
 }, 240_000);
 afterEach(() => {
-  for (const file of MOCKED) vi.doUnmock(`../../../engine/transfers/${file}.js`);
+  unplant();
   vi.doUnmock("../../../feeds/venuetwo/money/withdraw.js");
   vi.resetModules();
 });
