@@ -1,6 +1,7 @@
 /**
  * Compares the ledger with what the chain and the venues did, to the unit. Sums come from their logs and from the signer's;
- * each intent has an amount of its own, so that what it did is found without the ledger.
+ * each intent has an amount that no other has but those that are alike on purpose, so that what it did is found without the
+ * ledger.
  */
 import type { TransferRow } from "../transfer-row.js";
 import { OLD_TOKEN, TOKEN } from "./fake-chain.js";
@@ -28,8 +29,9 @@ export function judged(
   const wrongs = [...world.wrongs];
   const wrong = (text: string) => void wrongs.push(text);
   for (const row of rows)
-    if (row.state !== "confirmed" && row.state !== "failed") wrong(`${row.kind} of ${row.amount} is ${row.state}`);
-  for (const intent of intents) judgeIntent(world, rows, intent, wrong);
+    if (row.state !== "confirmed" && row.state !== "failed" && !mayStayUnknown(row, rows))
+      wrong(`${row.kind} of ${row.amount} is ${row.state}`);
+  for (const alike of alikeOf(intents)) judgeIntents(world, rows, alike, wrong);
   const deposits = world.chain.deposits();
   for (const token of [TOKEN, OLD_TOKEN]) {
     const taken = sum(deposits.filter((one) => one.token === token).map(({ amount }) => amount));
@@ -60,12 +62,31 @@ export function judged(
   return [...new Set(wrongs)];
 }
 
-function judgeIntent(
+/** The venue's list does not tell it from another one, and its name says that it was used: by this one, or not. */
+function mayStayUnknown(row: TransferRow, rows: readonly TransferRow[]): boolean {
+  const isLike = (one: TransferRow) => one !== row && one.kind === "internal" && one.amount === row.amount;
+  return row.kind === "internal" && row.state === "unknown" && rows.some(isLike);
+}
+
+function alikeOf(intents: readonly Intent[]): Iterable<readonly Intent[]> {
+  const groups = new Map<string, Intent[]>();
+  for (const intent of intents) {
+    const key = `${intent.kind} of ${intent.amount}`;
+    groups.set(key, [...(groups.get(key) ?? []), intent]);
+  }
+  return groups.values();
+}
+
+/** Intents that are alike are judged together: as many of their rows took effect as effects are seen. */
+function judgeIntents(
   world: TransferWorld,
   rows: readonly TransferRow[],
-  { kind, amount, outcome }: Intent,
+  alike: readonly Intent[],
   wrong: (text: string) => void,
 ): void {
+  const [intent] = alike;
+  if (intent === undefined) return;
+  const { kind, amount } = intent;
   const own = rows.filter((row) => row.kind === kind && row.amount === amount.toString());
   const events = world.chain.deposits().filter((one) => one.amount === amount);
   const payouts = [...world.named.payouts, ...world.listed.payouts].filter(
@@ -73,15 +94,17 @@ function judgeIntent(
   );
   const moves = world.listed.moves.filter((one) => one.amount === amount.toString());
   const effects = kind === "deposit" ? events.length : kind === "withdrawal" ? payouts.length : moves.length;
-  const name = `${kind} of ${amount} (${outcome})`;
-  if (own.length > 1) wrong(`${name} has ${own.length} rows`);
-  if (effects > 1) wrong(`${name} took effect ${effects} times`);
-  const isGivenBack = kind === "withdrawal" && payouts.every(({ fails }) => fails);
-  const isConfirmed = own[0]?.state === "confirmed";
-  if (isConfirmed !== (effects > 0 && !isGivenBack))
-    wrong(`${name} is ${own[0]?.state} and took effect ${effects} times`);
-  if (!OPEN_ENDS.has(outcome) && effects > 0) wrong(`${name} was refused, and took effect`);
-  if (outcome === "hangs" || outcome.startsWith("BUG")) wrong(`${name} is a bug`);
+  const name = `${kind} of ${amount} (${alike.map(({ outcome }) => outcome).join(", ")})`;
+  if (own.length > alike.length) wrong(`${name} has ${own.length} rows`);
+  if (effects > alike.length) wrong(`${name} took effect ${effects} times`);
+  const lasting = kind === "withdrawal" ? payouts.filter(({ fails }) => !fails).length : effects;
+  const confirmed = own.filter(({ state }) => state === "confirmed").length;
+  const undecided = own.filter((row) => mayStayUnknown(row, own)).length;
+  if (confirmed > lasting || confirmed + undecided < lasting)
+    wrong(`${name} is ${own.map(({ state }) => state).join(" and ")} and took effect ${effects} times`);
+  const refused = alike.filter(({ outcome }) => !OPEN_ENDS.has(outcome)).length;
+  if (refused > 0 && effects > alike.length - refused) wrong(`${name} was refused, and took effect`);
+  if (alike.some(({ outcome }) => outcome === "hangs" || outcome.startsWith("BUG"))) wrong(`${name} is a bug`);
   for (const { hash, account } of events) {
     if (account !== ACCOUNT) wrong(`${name} was for another account`);
     if (!world.named.credits.has(hash) && !world.listed.credits.has(hash))

@@ -31,6 +31,8 @@ export interface Life {
   readonly acts: () => number;
 }
 
+/** Of the rows that a judge reads at a time. */
+export const PAGE_ROWS = 7;
 const DEPOSIT_WAIT_MS = 20_000;
 
 export class TransferWorld {
@@ -169,7 +171,7 @@ export class TransferWorld {
     const rows: TransferRow[] = [];
     let after: string | null = null;
     do {
-      const page = await life.transfers.list(WALLET_ID, after, 7);
+      const page = await life.transfers.list(WALLET_ID, after, PAGE_ROWS);
       rows.push(...page.rows);
       after = page.next;
     } while (after !== null);
