@@ -44,6 +44,9 @@ export interface InternalIntent extends IntentOf<"internal"> {
 
 export type Intent = DepositIntent | WithdrawalIntent | InternalIntent;
 
+export const nameOf = ({ kind, serial, step, venue, amount, outcomes }: Intent): string =>
+  `#${serial} of step ${step}, ${kind} of ${amount} at ${venue} (${outcomes.join(", ")})`;
+
 export const FOREIGN = "0x00000000000000000000000000000000000000dd";
 /** More than any wallet has on chain, or at a venue. */
 const TOO_MUCH = 50_000;

@@ -54,6 +54,8 @@ export interface Evidence {
   readonly events: readonly SeenEvent[];
 }
 
+/** Of the venues' books. */
+export const E12_DECIMALS = 12;
 export const lower = (value: unknown): string => String(value).toLowerCase();
 export const chainKey = (chainId: number, address: string): string => `${chainId}/${address}`;
 

@@ -1,7 +1,7 @@
 /** Hears each durable change of a row: what has ended stays so, and nothing is confirmed before it is final. */
 import { type DepositRow, isOpen, type TransferRow } from "../../../../engine/transfers/transfer-row.js";
 import type { WorldChainId } from "../../../sim/chain/world-plan.js";
-import type { MoneyFinding } from "./money-judge.js";
+import type { MoneyFinding } from "./money-findings.js";
 import { CONFIRMATIONS } from "./money-world.js";
 
 export class MoneyWatch {
