@@ -59,68 +59,42 @@ describe("the fold of a transfers subscription", () => {
   );
 });
 
+/** A client with a snapshot of one transfer. */
+function subscribed(of: { readonly walletIdOrAddress?: string }) {
+  const time = createVirtualTime();
+  const sockets: FakeSocket[] = [];
+  const client = new StreamClient({
+    ...{ url: "ws://test/ws", clock: time, random: () => 0 },
+    openSocket: (_, events) => {
+      const socket = new FakeSocket(events);
+      sockets.push(socket);
+      return socket;
+    },
+  });
+  const views: SubscriptionView[] = [];
+  client.subscribe({ topic: "transfers", ...of }, { changed: (view) => void views.push(view) });
+  client.start();
+  const first = sockets[0] as FakeSocket;
+  first.opened();
+  const [ask] = first.take();
+  first.says({ type: "subscribed", id: ask?.id, subs: [{ sub: SUB, epoch: "e", seq: 0 }] });
+  const data = { transfers: [transfer("a", "signed")] };
+  first.says({ type: "snapshot", sub: SUB, epoch: "e", seq: 1, ts: 1, data });
+  return { ask, first, sockets, time, views };
+}
+
 describe("the client of a transfers subscription", () => {
-  it("names its wallet, and resumes by the key alone on the next connection", () => {
-    const sockets: FakeSocket[] = [];
-    const client = new StreamClient({
-      ...{ url: "ws://test/ws", clock: createVirtualTime(), random: () => 0 },
-      openSocket: (_, events) => {
-        const socket = new FakeSocket(events);
-        sockets.push(socket);
-        return socket;
-      },
-    });
-    const views: SubscriptionView[] = [];
-    client.subscribe(
-      { topic: "transfers", walletIdOrAddress: WALLET_ID },
-      { changed: (view) => void views.push(view) },
-    );
-    client.start();
-    const first = sockets[0] as FakeSocket;
-    first.opened();
-    const [ask] = first.take();
+  it("names its wallet, and shows what it has as stale once it is cut", () => {
+    const { ask, first, views } = subscribed({ walletIdOrAddress: WALLET_ID });
     expect(compileValidator(subscribeTransfersSchema)(ask)).toMatchObject({ ok: true });
     expect(ask).toMatchObject({ op: "subscribe", topic: "transfers", walletIdOrAddress: WALLET_ID });
-    first.says({ type: "subscribed", id: ask?.id, subs: [{ sub: SUB, epoch: "e", seq: 0 }] });
-    first.says({
-      type: "snapshot",
-      sub: SUB,
-      epoch: "e",
-      seq: 1,
-      ts: 1,
-      data: { transfers: [transfer("a", "signed")] },
-    });
     first.cut();
     expect(views.at(-1)).toMatchObject({ current: false, staleReason: "disconnected" });
   });
 
   it("takes what it missed from the next connection", () => {
-    const time = createVirtualTime();
-    const sockets: FakeSocket[] = [];
-    const client = new StreamClient({
-      ...{ url: "ws://test/ws", clock: time, random: () => 0 },
-      openSocket: (_, events) => {
-        const socket = new FakeSocket(events);
-        sockets.push(socket);
-        return socket;
-      },
-    });
-    const views: SubscriptionView[] = [];
-    client.subscribe({ topic: "transfers" }, { changed: (view) => void views.push(view) });
-    client.start();
-    const first = sockets[0] as FakeSocket;
-    first.opened();
-    const [ask] = first.take();
+    const { ask, first, sockets, time, views } = subscribed({});
     expect(ask).not.toHaveProperty("walletIdOrAddress");
-    first.says({ type: "subscribed", id: ask?.id, subs: [{ sub: SUB, epoch: "e", seq: 0 }] });
-    first.says({
-      type: "snapshot",
-      sub: SUB,
-      epoch: "e",
-      seq: 1,
-      ts: 1,
-      data: { transfers: [transfer("a", "signed")] },
-    });
     first.cut();
     time.advance(1_000);
     const second = sockets[1] as FakeSocket;

@@ -5,12 +5,22 @@ import { VirtualClock } from "../domain/virtual-clock.js";
 import { Instance } from "../storage/instance/instance.js";
 import type { CountFile } from "../storage/instance/instance-file.js";
 import { createMemoryStore } from "../storage/test/memory-store.js";
-import { FEE } from "./test/fake-money.js";
+import { FEE, type VenueWeather } from "./test/fake-money.js";
 import { ACCOUNT } from "./test/fake-signer.js";
 import { begun, TransferWorld } from "./test/transfer-world.js";
 
 const AMOUNT = 7_000_000n;
 const OTHER = `0x${"99".repeat(20)}`;
+
+/** Of the first call, and fine ever after. */
+function atFirst(first: VenueWeather): () => VenueWeather {
+  let next = first;
+  return () => {
+    const now = next;
+    next = "fine";
+    return now;
+  };
+}
 
 describe("a withdrawal", () => {
   it.each(["named", "listed"] as const)("of the %s style is followed until the venue has paid", async (style) => {
@@ -259,12 +269,7 @@ describe("a withdrawal that a list shows by its amount and time alone", () => {
     const first = await world.answered(life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
     await world.clock.advanceAsync(10_000);
     expect(await life.transfers.find(first.transferId)).toMatchObject({ state: "confirmed", venueId: "w-1" });
-    let isSent = false;
-    world.listed.weather = () => {
-      const isSend = !isSent;
-      isSent = true;
-      return isSend ? "lost" : "fine";
-    };
+    world.listed.weather = atFirst("lost");
     const second = await world.answered(life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
     await world.untilQuiet(life);
     const { transferId } = second;
@@ -280,12 +285,7 @@ describe("a withdrawal that a list shows by its amount and time alone", () => {
       ...{ atMs: world.clock.wallMs() - 3_000, fails: true },
     });
     world.listed.paysMs = 0;
-    let isSent = false;
-    world.listed.weather = () => {
-      const isSend = !isSent;
-      isSent = true;
-      return isSend ? "unheard" : "fine";
-    };
+    world.listed.weather = atFirst("unheard");
     const row = await world.answered(life, life.transfers.withdraw(world.withdrawal(world.listed, AMOUNT)));
     await world.untilQuiet(life);
     expect(await life.transfers.find(row.transferId)).toMatchObject({ state: "confirmed", venueId: "w-1" });
