@@ -77,6 +77,9 @@ async function withdrawer(): Promise<{ readonly wallet: WalletFields; readonly a
   return { wallet, ask: keyed({ path: "/api/trading/venueone/withdraw", body }, { "x-wallet-id": wallet.walletId }) };
 }
 
+const ASKERS = { deposit: depositor, withdrawal: withdrawer };
+const KINDS = ["deposit", "withdrawal"] as const;
+
 const ask = async (one: Ask) => onceServed(async () => asked((await service()).caller, one));
 const rowUntil = async (wallet: WalletFields, what: string, holds: (row: RowFields) => boolean) =>
   rowWhen((await service()).caller, wallet, what, holds);
@@ -90,6 +93,14 @@ async function pending(wallet: WalletFields, one: Ask): Promise<string> {
   const [row] = await rowsOf((await service()).caller, wallet);
   expect(row).toMatchObject({ state: "created", transferId: toldBy(reply).details?.["transferId"] });
   return row?.transferId ?? "";
+}
+
+/** It has failed as not signed, and nothing has moved. */
+async function isRefused(wallet: WalletFields): Promise<void> {
+  const row = await rowUntil(wallet, "has failed", ({ state }) => state === "failed");
+  expect(row).toMatchObject({ reason: "NOT_SIGNED" });
+  expect(await effects(wallet)).toEqual([]);
+  expect(withdrawalsTaken(stand.pair, "venueone", wallet.address)).toBe(0);
 }
 
 async function killedAndStarted(decision: Decision): Promise<void> {
@@ -115,17 +126,14 @@ describe("a transfer that people must approve", () => {
     expect(signatures() - before).toBe(2);
   });
 
-  it("is a deposit that has failed where they refuse, and moves nothing", async () => {
-    const { wallet, ask: one } = await depositor();
+  it.each(KINDS)("is a %s that has failed where they refuse, and moves nothing", async (kind) => {
+    const { wallet, ask: one } = await ASKERS[kind]();
     signer.model.decision = () => PEOPLE;
     await pending(wallet, one);
     // Whoever asks once more would get it: a refusal is not to be asked about again.
     signer.model.decision = () => APPROVED;
     signer.model.decide(REFUSED);
-    expect(await rowUntil(wallet, "has failed", ({ state }) => state === "failed")).toMatchObject({
-      reason: "NOT_SIGNED",
-    });
-    expect(await effects(wallet)).toEqual([]);
+    await isRefused(wallet);
   });
 
   it("is a deposit whose second signature they refuse: the approval stays, and the money too", async () => {
@@ -156,54 +164,34 @@ describe("a transfer that people must approve", () => {
     expect(done(await ask(one))["transferId"]).toBe(transferId);
     expect(withdrawalsTaken(stand.pair, "venueone", wallet.address)).toBe(1);
   });
-
-  it("is a withdrawal that has failed where they refuse", async () => {
-    const { wallet, ask: one } = await withdrawer();
-    signer.model.decision = () => PEOPLE;
-    await pending(wallet, one);
-    // Whoever asks once more would get it: a refusal is not to be asked about again.
-    signer.model.decision = () => APPROVED;
-    signer.model.decide(REFUSED);
-    expect(await rowUntil(wallet, "has failed", ({ state }) => state === "failed")).toMatchObject({
-      reason: "NOT_SIGNED",
-    });
-    expect(withdrawalsTaken(stand.pair, "venueone", wallet.address)).toBe(0);
-  });
 });
 
 describe("a service that is killed while people think", () => {
-  it.each(["deposit", "withdrawal"])(
-    "goes on with the %s that they approved meanwhile, and asks for it once",
-    async (kind) => {
-      const { wallet, ask: one } = await (kind === "deposit" ? depositor() : withdrawer());
-      const before = signatures();
-      signer.model.decision = () => PEOPLE;
-      const transferId = await pending(wallet, one);
-      await killedAndStarted(APPROVED);
-      const isDone = ({ state, payout }: RowFields) => state === "confirmed" || payout === "pending";
-      await rowUntil(wallet, "is done", isDone);
-      expect(done(await ask(one))["transferId"]).toBe(transferId);
-      const to = { chainId: 42161, venue: "venueone", to: ALLOWED } as const;
-      if (kind === "deposit") expect(await effects(wallet)).toEqual([parseUnits("30", 18)]);
-      else {
-        expect(withdrawalsTaken(stand.pair, "venueone", wallet.address)).toBe(1);
-        const net = parseUnits(String(one.body["amount"]), 6) - parseUnits("1", 6);
-        expect((await payoutsOnChain(stand, to)).filter((paid) => paid === net).length).toBeLessThan(2);
-      }
-      expect(signatures() - before).toBe(kind === "deposit" ? 2 : 1);
-      expect(signer.problems).toEqual([]);
-    },
-  );
+  it.each(KINDS)("goes on with the %s that they approved meanwhile, and asks for it once", async (kind) => {
+    const { wallet, ask: one } = await ASKERS[kind]();
+    const before = signatures();
+    signer.model.decision = () => PEOPLE;
+    const transferId = await pending(wallet, one);
+    await killedAndStarted(APPROVED);
+    const isDone = ({ state, payout }: RowFields) => state === "confirmed" || payout === "pending";
+    await rowUntil(wallet, "is done", isDone);
+    expect(done(await ask(one))["transferId"]).toBe(transferId);
+    const to = { chainId: 42161, venue: "venueone", to: ALLOWED } as const;
+    if (kind === "deposit") expect(await effects(wallet)).toEqual([parseUnits("30", 18)]);
+    else {
+      expect(withdrawalsTaken(stand.pair, "venueone", wallet.address)).toBe(1);
+      const net = parseUnits(String(one.body["amount"]), 6) - parseUnits("1", 6);
+      expect((await payoutsOnChain(stand, to)).filter((paid) => paid === net).length).toBeLessThan(2);
+    }
+    expect(signatures() - before).toBe(kind === "deposit" ? 2 : 1);
+    expect(signer.problems).toEqual([]);
+  });
 
-  it.each(["deposit", "withdrawal"])("ends the %s that they refused meanwhile, and moves nothing", async (kind) => {
-    const { wallet, ask: one } = await (kind === "deposit" ? depositor() : withdrawer());
+  it.each(KINDS)("ends the %s that they refused meanwhile, and moves nothing", async (kind) => {
+    const { wallet, ask: one } = await ASKERS[kind]();
     signer.model.decision = () => PEOPLE;
     await pending(wallet, one);
     await killedAndStarted(REFUSED);
-    expect(await rowUntil(wallet, "has failed", ({ state }) => state === "failed")).toMatchObject({
-      reason: "NOT_SIGNED",
-    });
-    expect(await effects(wallet)).toEqual([]);
-    expect(withdrawalsTaken(stand.pair, "venueone", wallet.address)).toBe(0);
+    await isRefused(wallet);
   });
 });
