@@ -2,6 +2,7 @@
 import { formatUnits, parseUnits } from "viem";
 import type { DepositRow, InternalRow, TransferRow, WithdrawalRow } from "../../../../engine/transfers/transfer-row.js";
 import { WORLD, WORLD_CHAIN_IDS } from "../../../sim/chain/world-plan.js";
+import { inVenueUnits } from "../money-books.js";
 import { chainKey, E12_DECIMALS, type Evidence, lower } from "./money-evidence.js";
 import type { Find, Judged } from "./money-findings.js";
 import { isAllThatIsKnown, type Paying } from "./money-payings.js";
@@ -72,11 +73,6 @@ function arrivalsOf({ events }: Evidence, chainId: number, symbol: string, addre
   });
 }
 
-const e12Of = (units: bigint, decimals: number): bigint =>
-  decimals >= E12_DECIMALS
-    ? units / 10n ** BigInt(decimals - E12_DECIMALS)
-    : units * 10n ** BigInt(E12_DECIMALS - decimals);
-
 /** Each account of each venue: what the ledger says that came and went, and what its books changed by. */
 export function judgeVenues(
   { evidence, rows }: Judged,
@@ -88,7 +84,7 @@ export function judgeVenues(
   const before = evidence.before.venues.get(address);
   const after = evidence.after.venues.get(address);
   if (before === undefined || after === undefined) return;
-  const e12 = (row: DepositRow | WithdrawalRow, units: string | null) => e12Of(BigInt(units ?? 0), row.token.decimals);
+  const e12 = (row: DepositRow | WithdrawalRow, units: string | null) => inVenueUnits(BigInt(units ?? 0), row.token.decimals);
   const came = (venue: string) =>
     sum(
       depositsOf(rows, walletId).map((row) =>
@@ -109,7 +105,7 @@ export function judgeVenues(
   const back = sum(
     payings
       .filter((one) => one.venue === "venueone" && one.isBack && one.address === address)
-      .map(({ units }) => e12Of(units, 6)),
+      .map(({ units }) => inVenueUnits(units, 6)),
   );
   const expected = {
     spotE12: came("venuetwo") - went("venuetwo", "spot") - across,
