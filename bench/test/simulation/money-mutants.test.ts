@@ -20,7 +20,7 @@ import {
 } from "../../../engine/transfers/test/transfer-plants.js";
 import type * as WithdrawFile from "../../../feeds/venuetwo/money/withdraw.js";
 import { CONTRACTS } from "../../sim/chain/contracts/artifacts.js";
-import { FOREIGN } from "../support/money/money-asks.js";
+import { FOREIGN } from "../support/money/money-intents.js";
 import type { MoneyCheck } from "../support/money/money-findings.js";
 import { type MoneyRunOptions, runMoney } from "../support/money/money-run.js";
 import { CONFIRMATIONS, type MoneyWorld, startMoneyWorld } from "../support/money/money-world.js";

@@ -1,6 +1,6 @@
 /** What a judge of money finds, and what it judges by. */
 import type { TransferRow } from "../../../../engine/transfers/transfer-row.js";
-import type { Intent } from "./money-asks.js";
+import type { Intent } from "./money-intents.js";
 import type { Evidence } from "./money-evidence.js";
 import type { Signed } from "./money-life.js";
 import type { MoneyWallet, MoneyWorld } from "./money-world.js";

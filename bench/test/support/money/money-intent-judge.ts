@@ -2,7 +2,7 @@
 import { parseUnits } from "viem";
 import type { TransferRow } from "../../../../engine/transfers/transfer-row.js";
 import { WORLD } from "../../../sim/chain/world-plan.js";
-import { type Intent, type WithdrawalIntent, nameOf } from "./money-asks.js";
+import { type Intent, type WithdrawalIntent, nameOf } from "./money-intents.js";
 import { E12_DECIMALS, lower, type SeenCall } from "./money-evidence.js";
 import type { Find, Judged } from "./money-findings.js";
 import { isAllThatIsKnown, type Paying } from "./money-payings.js";

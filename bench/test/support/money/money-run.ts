@@ -3,7 +3,7 @@ import { createSeededRandom } from "../../../../engine/domain/random.js";
 import type { Death } from "../../../../engine/storage/test/mortal-life.js";
 import type { TransferRow } from "../../../../engine/transfers/transfer-row.js";
 import { WORLD_CHAIN_IDS } from "../../../sim/chain/world-plan.js";
-import { type AskMix, Asks, type Intent } from "./money-asks.js";
+import { type AskMix, Asks, type Intent } from "./money-intents.js";
 import { evidenceOf, snapshotOf } from "./money-evidence.js";
 import type { MoneyFinding } from "./money-findings.js";
 import { judgeMoney } from "./money-judge.js";

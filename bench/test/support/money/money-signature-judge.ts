@@ -1,7 +1,7 @@
 /** What was signed: one payload for an intent and for a nonce, to the receiver that was asked for. */
 import type { Hex } from "viem";
 import type { WorldChainId } from "../../../sim/chain/world-plan.js";
-import { type Intent, nameOf, type WithdrawalIntent } from "./money-asks.js";
+import { type Intent, nameOf, type WithdrawalIntent } from "./money-intents.js";
 import { callOf, lower } from "./money-evidence.js";
 import type { Find, Judged } from "./money-findings.js";
 

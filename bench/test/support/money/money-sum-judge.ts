@@ -84,7 +84,8 @@ export function judgeVenues(
   const before = evidence.before.venues.get(address);
   const after = evidence.after.venues.get(address);
   if (before === undefined || after === undefined) return;
-  const e12 = (row: DepositRow | WithdrawalRow, units: string | null) => inVenueUnits(BigInt(units ?? 0), row.token.decimals);
+  const e12 = (row: DepositRow | WithdrawalRow, units: string | null) =>
+    inVenueUnits(BigInt(units ?? 0), row.token.decimals);
   const came = (venue: string) =>
     sum(
       depositsOf(rows, walletId).map((row) =>
