@@ -106,11 +106,11 @@ export class InternalTransfers {
   #twinsOf(self: InternalRow): number {
     const { account, amount, asset, kindType, transferId, venue } = self;
     let count = 0;
-    for (const row of this.#parts.book.open()) {
+    for (const row of this.#parts.book.open(account)) {
       if (row.kind !== "internal" || row.transferId === transferId) continue;
       // What the lost life sent is older than what this one sends, and whatever it did stops the like of it.
       if (row.sentAtMs === null && !(isPutBack(row) && isPutBack(self))) continue;
-      if (row.venue !== venue || row.account !== account || row.kindType !== kindType) continue;
+      if (row.venue !== venue || row.kindType !== kindType) continue;
       if (row.asset === asset && row.amount === amount) count++;
     }
     return count;

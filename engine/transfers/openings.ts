@@ -235,7 +235,7 @@ export class Openings {
   /** What deposits under way will take from the same balance. */
   #promised(ask: DepositAsk, token: Token): bigint {
     let sum = 0n;
-    for (const row of this.#parts.book.open())
+    for (const row of this.#parts.book.open(ask.account))
       if (row.kind === "deposit" && laneOf(row) === laneOf({ ...ask, kind: "deposit" }))
         if (
           row.token.address === token.address &&
@@ -249,8 +249,8 @@ export class Openings {
 
   /** One at a time where the venue's history does not tell two of them apart. */
   #checkAlone({ venue, account, chainId, symbol }: WithdrawalAsk): void {
-    for (const row of this.#parts.book.open())
-      if (row.kind === "withdrawal" && row.venue === venue && row.account === account && row.chainId === chainId)
+    for (const row of this.#parts.book.open(account))
+      if (row.kind === "withdrawal" && row.venue === venue && row.chainId === chainId)
         if (row.token.symbol === symbol)
           throw new ServiceError("TRANSFER_IN_PROGRESS", { transferId: row.transferId, exchange: venue });
   }
@@ -288,7 +288,7 @@ export class Openings {
   /** The most that transactions under way may still cost, in wei. */
   #promisedGas(row: DepositRow): bigint {
     let sum = 0n;
-    for (const other of this.#parts.book.open())
+    for (const other of this.#parts.book.open(row.account))
       if (other.kind === "deposit" && laneOf(other) === laneOf(row))
         for (const step of other.steps)
           if (isSent(step) && step.mined === null && !step.isReplaced)

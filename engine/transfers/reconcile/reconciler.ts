@@ -251,7 +251,7 @@ const ANYTHING = {
 function nonceOf({ book }: Pick<TransferParts, "book">, account: string, chainId: number): number {
   let next = book.nonceAfter(chainId, account);
   const lane = depositLane(chainId, account);
-  for (const row of book.open())
+  for (const row of book.open(account))
     if (row.kind === "deposit" && laneOf(row) === lane)
       for (const step of row.steps) if (isSent(step)) next = Math.max(next, step.nonce + 1);
   return next;
