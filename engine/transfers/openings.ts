@@ -2,7 +2,7 @@
  * New rows: what is checked before one is made. In the turn of its lane. Rejections mean that nothing was signed and no
  * row was made.
  */
-import type { Chain } from "../chain.js";
+import { type Chain, COIN_DECIMALS } from "../chain.js";
 import { readHex, toHex } from "../custody/digest/bytes.js";
 import { decimalPlaces, formatScaledBig } from "../domain/decimal.js";
 import { ServiceError } from "../domain/errors.js";
@@ -94,7 +94,6 @@ const GAS_GUESS = 300_000n;
 /** As a step's limit is above its estimate. */
 const GAS_NUMERATOR = 5n;
 const GAS_DENOMINATOR = 4n;
-const NATIVE_DECIMALS = 18;
 
 export class Openings {
   readonly #parts: TransferParts;
@@ -281,7 +280,7 @@ export class Openings {
     if (native >= needed) return { plan, needed, available: native };
     throw new ServiceError("INSUFFICIENT_GAS", {
       ...{ chainId: row.chainId, address: account },
-      ...{ needed: formatScaledBig(needed, NATIVE_DECIMALS), available: formatScaledBig(native, NATIVE_DECIMALS) },
+      ...{ needed: formatScaledBig(needed, COIN_DECIMALS), available: formatScaledBig(native, COIN_DECIMALS) },
     });
   }
 
