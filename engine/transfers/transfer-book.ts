@@ -312,6 +312,10 @@ function nameKey({ venue, account, clientTranId }: Pick<InternalRow, "venue" | "
   return `${venue}/${account}/${clientTranId}`;
 }
 
+/**
+ * Without a condition: rows that look for a free id change in one lane (deposits found by amount are of one chain), and the
+ * id in the venue's own answer is right, whoever had it.
+ */
 function claimOf(before: TransferRow, { venueId, ...row }: TransferRow): StateWrite[] {
   if (venueId === null || venueId === before.venueId) return [];
   return [{ namespace: CLAIM_NAMESPACE, key: claimKey(row, venueId), value: encodeJson(row.transferId) }];
