@@ -16,6 +16,9 @@ export interface ChainCall {
   readonly data: Uint8Array;
 }
 
+/** Of the coin that pays for gas, on every chain here. */
+export const COIN_DECIMALS = 18;
+
 /** Wei for each unit of gas. */
 export interface GasPrice {
   readonly maxFeePerGas: bigint;

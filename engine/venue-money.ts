@@ -145,6 +145,8 @@ export interface InternalTransferAsk {
 export interface InternalTransferRail {
   /** Decimals that an amount may have in the venue's texts. */
   readonly placesMax: number;
+  /** So long before a send `look` searches from, by the venue's clock as it is known. */
+  readonly looksBackMs: number;
   send(ask: InternalTransferAsk, session: AccountSession, options: CallOptions): Promise<MoneyOutcome>;
   /** The venue's own ids of transfers that may be this one, the oldest first; empty: the venue does not show it. */
   look(

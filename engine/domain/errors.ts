@@ -90,11 +90,11 @@ const ERROR_TABLE = {
   API_KEY_EXISTS: { status: 409, text: "API key already exists for this wallet" },
   /** Names of keys that wait for their end, or for the venue to drop them. */
   API_KEY_LIMIT: { status: 409, text: "All {limit} API keys that a wallet may have at {exchange} are in use" },
-  /** `transferId` in the context is the one in flight. */
   TRANSFER_FOUND: {
     status: 409,
     text: "Something like this may have left before the store was restored; nothing was signed",
   },
+  /** `transferId` in the context is the one in flight. */
   TRANSFER_IN_PROGRESS: { status: 409, text: "Another transfer of this wallet must end first; nothing was signed" },
   /** A name of the caller's that its account has used for another one. */
   TRANSFER_NAME_USED: { status: 409, text: "This name was used for another transfer" },

@@ -4,6 +4,7 @@
  * Invariants: a row has nothing of what was signed (no signature, no act, no call data); hashes are public. With
  * recording off no row is made, and every row that would have been is counted.
  */
+import { COIN_DECIMALS } from "../chain.js";
 import { formatScaledBig } from "../domain/decimal.js";
 import type { Logger } from "../domain/logger.js";
 import { LOCAL_OWNER } from "../domain/owner.js";
@@ -28,9 +29,6 @@ export interface TransferRowsOptions {
   readonly isOff: () => boolean;
   readonly logger: Logger;
 }
-
-/** Of the coin that pays for gas, on every chain here. */
-const COIN_DECIMALS = 18;
 
 export class TransferRows implements TransferRecord {
   readonly #options: TransferRowsOptions;

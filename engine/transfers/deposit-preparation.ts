@@ -76,7 +76,7 @@ async function freeNonce(
 /** After all that is final, and after all that is under way: an endpoint may lag behind both. */
 function lowestNonce({ book }: Pick<TransferParts, "book">, row: DepositRow): number {
   let lowest = book.nonceAfter(row.chainId, row.account);
-  for (const other of book.open())
+  for (const other of book.open(row.account))
     if (other.kind === "deposit" && laneOf(other) === laneOf(row) && !isPutBack(other))
       for (const step of other.steps) if (isSent(step)) lowest = Math.max(lowest, step.nonce + 1);
   return lowest;

@@ -89,7 +89,7 @@ export class Deposits {
 
   /** Another deposit of the wallet on the chain that must be mined first; null: none. */
   blocker(row: DepositRow): DepositRow | null {
-    for (const other of this.#parts.book.open())
+    for (const other of this.#parts.book.open(row.account))
       if (other.kind === "deposit" && other.transferId !== row.transferId && laneOf(other) === laneOf(row))
         if (holdsLane(other) && !isPutBack(other)) return other;
     return null;

@@ -29,12 +29,17 @@ import type { TransferPage } from "./transfer-book.js";
 import { type InternalRow, isEnded, isPutBack } from "./transfer-row.js";
 
 const UNANSWERED: MoneyOutcome = { kind: "unknown" };
-/** So long before a send the venue's list is searched from: a minute, and what clocks and answers may be off. */
-const LISTED_BEFORE_MS = { atMost: 70_000, atLeast: 50_000 };
+/** What clocks and answers may be off by, where a look begins. */
+const OFF_MS = 10_000;
 /** Rows of a wallet at a time. */
 const PAGE_ROWS = 100;
 /** Of a wallet with more transfers than that while a name lives, the name alone says whether one arrived. */
 const PAGES_MAX = 20;
+
+interface Look extends Pick<InternalTransferRail, "looksBackMs"> {
+  readonly listed: readonly string[];
+  readonly lookedAtMs: number;
+}
 
 interface AnsweredLike {
   readonly atMost: number;
@@ -89,7 +94,8 @@ export class InternalTransfers {
     const found = await this.#parts.book.unclaimed(row, read.value);
     const [venueId] = found;
     // With fewer than there are of one amount, only the name says which of them arrived.
-    const answered = venueId === undefined ? NONE : await this.#answeredLike(row, read.value, lookedAtMs);
+    const look = { listed: read.value, lookedAtMs, looksBackMs: rail.looksBackMs };
+    const answered = venueId === undefined ? NONE : await this.#answeredLike(row, look);
     if (venueId !== undefined && found.length > this.#twinsOf(row) + answered.atMost)
       return this.#save(row, (one) => transferFound(one, venueId, this.#now()));
     // One of those that the list has may be this one.
@@ -106,11 +112,11 @@ export class InternalTransfers {
   #twinsOf(self: InternalRow): number {
     const { account, amount, asset, kindType, transferId, venue } = self;
     let count = 0;
-    for (const row of this.#parts.book.open()) {
+    for (const row of this.#parts.book.open(account)) {
       if (row.kind !== "internal" || row.transferId === transferId) continue;
       // What the lost life sent is older than what this one sends, and whatever it did stops the like of it.
       if (row.sentAtMs === null && !(isPutBack(row) && isPutBack(self))) continue;
-      if (row.venue !== venue || row.account !== account || row.kindType !== kindType) continue;
+      if (row.venue !== venue || row.kindType !== kindType) continue;
       if (row.asset === asset && row.amount === amount) count++;
     }
     return count;
@@ -121,10 +127,11 @@ export class InternalTransfers {
    * whether it lists them under another one is not known, so each has one of the list's. `atLeast`: without those that
    * may have come too early or too late for the list.
    */
-  async #answeredLike(row: InternalRow, listed: readonly string[], lookedAtMs: number): Promise<AnsweredLike> {
+  async #answeredLike(row: InternalRow, { listed, lookedAtMs, looksBackMs }: Look): Promise<AnsweredLike> {
     const { account, amount, asset, kindType, transferId, venue, walletId } = row;
     const sentAtMs = row.sentAtMs ?? row.createdAtMs;
-    const sinceMs = sentAtMs - LISTED_BEFORE_MS.atMost;
+    const sinceMs = sentAtMs - looksBackMs - OFF_MS;
+    const surelyMs = sentAtMs - looksBackMs + OFF_MS;
     let [atMost, atLeast] = [0, 0];
     let after: string | null = null;
     for (let page = 0; page < PAGES_MAX; page++) {
@@ -136,7 +143,7 @@ export class InternalTransfers {
         if (one.venueId !== null && listed.includes(one.venueId)) continue;
         atMost++;
         const oneSentMs = one.lastSentAtMs ?? 0;
-        if (oneSentMs >= sentAtMs - LISTED_BEFORE_MS.atLeast && oneSentMs <= lookedAtMs - RESEND_MS) atLeast++;
+        if (oneSentMs >= surelyMs && oneSentMs <= lookedAtMs - RESEND_MS) atLeast++;
       }
       if (next === null || (rows.at(-1)?.createdAtMs ?? 0) < sinceMs - NAME_LIFE_MS) return { atMost, atLeast };
       after = next;

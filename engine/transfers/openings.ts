@@ -2,7 +2,7 @@
  * New rows: what is checked before one is made. In the turn of its lane. Rejections mean that nothing was signed and no
  * row was made.
  */
-import type { Chain } from "../chain.js";
+import { type Chain, COIN_DECIMALS } from "../chain.js";
 import { readHex, toHex } from "../custody/digest/bytes.js";
 import { decimalPlaces, formatScaledBig } from "../domain/decimal.js";
 import { ServiceError } from "../domain/errors.js";
@@ -94,7 +94,6 @@ const GAS_GUESS = 300_000n;
 /** As a step's limit is above its estimate. */
 const GAS_NUMERATOR = 5n;
 const GAS_DENOMINATOR = 4n;
-const NATIVE_DECIMALS = 18;
 
 export class Openings {
   readonly #parts: TransferParts;
@@ -235,7 +234,7 @@ export class Openings {
   /** What deposits under way will take from the same balance. */
   #promised(ask: DepositAsk, token: Token): bigint {
     let sum = 0n;
-    for (const row of this.#parts.book.open())
+    for (const row of this.#parts.book.open(ask.account))
       if (row.kind === "deposit" && laneOf(row) === laneOf({ ...ask, kind: "deposit" }))
         if (
           row.token.address === token.address &&
@@ -249,8 +248,8 @@ export class Openings {
 
   /** One at a time where the venue's history does not tell two of them apart. */
   #checkAlone({ venue, account, chainId, symbol }: WithdrawalAsk): void {
-    for (const row of this.#parts.book.open())
-      if (row.kind === "withdrawal" && row.venue === venue && row.account === account && row.chainId === chainId)
+    for (const row of this.#parts.book.open(account))
+      if (row.kind === "withdrawal" && row.venue === venue && row.chainId === chainId)
         if (row.token.symbol === symbol)
           throw new ServiceError("TRANSFER_IN_PROGRESS", { transferId: row.transferId, exchange: venue });
   }
@@ -281,14 +280,14 @@ export class Openings {
     if (native >= needed) return { plan, needed, available: native };
     throw new ServiceError("INSUFFICIENT_GAS", {
       ...{ chainId: row.chainId, address: account },
-      ...{ needed: formatScaledBig(needed, NATIVE_DECIMALS), available: formatScaledBig(native, NATIVE_DECIMALS) },
+      ...{ needed: formatScaledBig(needed, COIN_DECIMALS), available: formatScaledBig(native, COIN_DECIMALS) },
     });
   }
 
   /** The most that transactions under way may still cost, in wei. */
   #promisedGas(row: DepositRow): bigint {
     let sum = 0n;
-    for (const other of this.#parts.book.open())
+    for (const other of this.#parts.book.open(row.account))
       if (other.kind === "deposit" && laneOf(other) === laneOf(row))
         for (const step of other.steps)
           if (isSent(step) && step.mined === null && !step.isReplaced)

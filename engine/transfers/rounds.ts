@@ -21,10 +21,6 @@ export class Rounds {
     this.#internals = new InternalTransfers(parts);
   }
 
-  isFree(row: TransferRow): boolean {
-    return this.turns.isFree(laneOf(row));
-  }
-
   /**
    * Waits for the lane, as long as it takes, and for the count of the store to be outside of it. Rejects with RESTORED_STORE
    * and STORE_UNAVAILABLE, and as the rounds do; nothing happens for a row that is over.

@@ -17,6 +17,7 @@ import {
   type StateStore,
   type StateWrite,
 } from "../storage/state-store.js";
+import { type OpenRow, OpenRows } from "./open-rows.js";
 import { decodeTransfer, encodeTransfer } from "./row-decoder.js";
 import { NO_TRANSFER_RECORD, type TransferRecord } from "./transfer-record.js";
 import { type InternalRow, isEnded, isOpen, type TransferKind, type TransferRow } from "./transfer-row.js";
@@ -58,13 +59,6 @@ export interface ListedTransfer {
   readonly createdAtMs: number;
 }
 
-interface Held {
-  readonly row: TransferRow;
-  readonly value: Uint8Array;
-  /** Number of the change that made it what it is, from 1. */
-  readonly change: number;
-}
-
 type ClaimOwner = Pick<TransferRow, "venue" | "kind" | "account" | "transferId">;
 
 /** `before`: the row as it was; null: it is new. */
@@ -73,7 +67,7 @@ export type HearTransfer = (row: TransferRow, before: TransferRow | null) => voi
 export class TransferBook {
   readonly #store: StateStore;
   readonly #record: TransferRecord;
-  readonly #open = new Map<string, Held>();
+  readonly #open = new OpenRows();
   readonly #nonces = new Map<string, number>();
   readonly #listeners = new Set<HearTransfer>();
   readonly #ended = new Map<string, number>();
@@ -99,7 +93,7 @@ export class TransferBook {
       if (!isOpen(row)) throw new ServiceError("LEDGER_BROKEN", { row: key, problem: "marked as open, and over" });
       const change = decodeJson(mark);
       if (!Number.isSafeInteger(change)) throw new ServiceError("LEDGER_BROKEN", { row: key, problem: "change" });
-      this.#open.set(key, { row, value, change: change as number });
+      this.#open.set({ row, value, change: change as number });
     }
     for await (const { key, value } of allRows(this.#store, NONCE_NAMESPACE)) {
       const nonce = decodeJson(value);
@@ -108,8 +102,9 @@ export class TransferBook {
     }
   }
 
-  *open(): Generator<TransferRow> {
-    for (const { row } of this.#open.values()) yield row;
+  /** `account`: of all, where none is named. */
+  *open(account: string | null = null): Generator<TransferRow> {
+    for (const { row } of account === null ? this.#open.all() : this.#open.of(account)) yield row;
   }
 
   /** As it is in memory; undefined: over, or none. */
@@ -285,10 +280,9 @@ export class TransferBook {
     });
   }
 
-  #hold(held: Held, before: TransferRow | null): void {
+  #hold(held: OpenRow, before: TransferRow | null): void {
     const { row } = held;
-    if (isOpen(row)) this.#open.set(row.transferId, held);
-    else this.#open.delete(row.transferId);
+    this.#open.set(held);
     for (const hear of [...this.#listeners]) hear(row, before);
   }
 }
@@ -318,6 +312,10 @@ function nameKey({ venue, account, clientTranId }: Pick<InternalRow, "venue" | "
   return `${venue}/${account}/${clientTranId}`;
 }
 
+/**
+ * Without a condition: rows that look for a free id change in one lane (deposits found by amount are of one chain), and the
+ * id in the venue's own answer is right, whoever had it.
+ */
 function claimOf(before: TransferRow, { venueId, ...row }: TransferRow): StateWrite[] {
   if (venueId === null || venueId === before.venueId) return [];
   return [{ namespace: CLAIM_NAMESPACE, key: claimKey(row, venueId), value: encodeJson(row.transferId) }];

@@ -7,9 +7,10 @@
  */
 import type { TimerHandle } from "../domain/clock.js";
 import { ServiceError } from "../domain/errors.js";
+import { DueRows } from "./due-rows.js";
 import type { Rounds } from "./rounds.js";
 import type { TransferCount } from "./transfer-book.js";
-import type { TransferParts } from "./transfer-parts.js";
+import { laneOf, type TransferParts } from "./transfer-parts.js";
 import { isOpen, type TransferRow } from "./transfer-row.js";
 
 const PAUSE_MIN_MS = 1_000;
@@ -20,15 +21,11 @@ const TICK_MS = 1_000;
 /** As soon again where more were due than run at once. */
 const CROWDED_MS = 100;
 
-interface Rest {
-  untilNs: number;
-  pauseMs: number;
-}
-
 export class TransferKeeper {
   readonly #parts: TransferParts;
   readonly #rounds: Rounds;
-  readonly #rests = new Map<string, Rest>();
+  /** All that are open, also while a round of theirs runs. */
+  readonly #due = new DueRows();
   readonly #running = new Set<Promise<void>>();
   #timer: TimerHandle | null = null;
   /** When the timer ends. */
@@ -44,9 +41,8 @@ export class TransferKeeper {
   }
 
   start(): void {
-    this.#unlisten = this.#parts.book.listen((row) => {
-      if (!this.#rests.has(row.transferId) && isOpen(row)) this.#wakeWithin(TICK_MS);
-    });
+    for (const row of this.#parts.book.open()) this.#heard(row);
+    this.#unlisten = this.#parts.book.listen((row) => this.#heard(row));
     this.#wakeWithin(0);
   }
 
@@ -77,44 +73,41 @@ export class TransferKeeper {
     }, delayMs);
   }
 
-  /** Until a pause is over; a tick where one is over and the lane was not free. Null: nothing is open. */
-  #nextMs(): number | null {
-    if (this.#isCrowded) return CROWDED_MS;
-    const nowNs = this.#parts.clock.monoNs();
-    let nextMs: number | null = null;
-    for (const { transferId } of this.#parts.book.open()) {
-      const rest = this.#rests.get(transferId);
-      const leftMs = rest === undefined ? TICK_MS : Math.max(TICK_MS, (rest.untilNs - nowNs) / 1e6);
-      nextMs = Math.min(nextMs ?? leftMs, leftMs);
+  #heard(row: TransferRow): void {
+    const { transferId } = row;
+    if (!isOpen(row)) this.#due.delete(transferId);
+    else if (this.#due.pauseOf(transferId) === null) {
+      this.#due.rest(transferId, 0, this.#parts.clock.monoNs());
+      this.#wakeWithin(TICK_MS);
     }
-    return nextMs;
   }
 
+  /** Until a pause is over; a tick where one is over and the lane was not free. Null: nothing is open. */
+  #nextMs(): number | null {
+    const soonestNs = this.#due.soonestNs();
+    if (soonestNs === null) return null;
+    if (this.#isCrowded) return CROWDED_MS;
+    return Math.max(TICK_MS, (soonestNs - this.#parts.clock.monoNs()) / 1e6);
+  }
+
+  /** A request that acts in a lane now does what is to be done there, or the next look finds it. */
   #look(): void {
-    const open = [...this.#parts.book.open()];
-    const known = new Set(open.map(({ transferId }) => transferId));
-    for (const transferId of this.#rests.keys()) if (!known.has(transferId)) this.#rests.delete(transferId);
-    const due = open.filter((row) => this.#isDue(row)).sort((left, right) => this.#dueNs(left) - this.#dueNs(right));
-    this.#isCrowded = due.length > ROUNDS_MAX - this.#running.size;
-    for (const row of due) {
-      if (this.#running.size >= ROUNDS_MAX) return;
-      // One before it in its lane has just begun.
-      if (!this.#rounds.isFree(row)) continue;
+    this.#isCrowded = false;
+    const begun = new Set<string>();
+    for (const transferId of this.#due.due(this.#parts.clock.monoNs())) {
+      const row = this.#parts.book.current(transferId);
+      if (row === undefined) continue;
+      const lane = laneOf(row);
+      const isBehind = begun.has(lane);
+      if (!isBehind && !this.#rounds.turns.isFree(lane)) continue;
+      const isFull = this.#running.size >= ROUNDS_MAX;
+      this.#isCrowded ||= isBehind || isFull;
+      if (isFull) return;
+      if (isBehind) continue;
+      begun.add(lane);
       const round = this.#round(row).finally(() => this.#running.delete(round));
       this.#running.add(round);
     }
-  }
-
-  /** New ones first. */
-  #dueNs({ transferId }: TransferRow): number {
-    return this.#rests.get(transferId)?.untilNs ?? 0;
-  }
-
-  /** A request that acts in the lane now does what is to be done, or the next look finds it. */
-  #isDue(row: TransferRow): boolean {
-    const rest = this.#rests.get(row.transferId);
-    const isResting = rest !== undefined && this.#parts.clock.monoNs() < rest.untilNs;
-    return !isResting && this.#rounds.isFree(row);
   }
 
   async #round(row: TransferRow): Promise<void> {
@@ -125,10 +118,10 @@ export class TransferKeeper {
       const code = error instanceof ServiceError ? error.code : "INTERNAL";
       this.#parts.logger.warn("transfers.round_failed", { name: transferId, code });
     }
-    const hasMoved = this.#parts.book.current(transferId) !== row;
-    const pauseMs = hasMoved
-      ? PAUSE_MIN_MS
-      : Math.min((this.#rests.get(transferId)?.pauseMs ?? PAUSE_MIN_MS / 2) * 2, PAUSE_MAX_MS);
-    this.#rests.set(transferId, { pauseMs, untilNs: this.#parts.clock.monoNs() + pauseMs * 1e6 });
+    const now = this.#parts.book.current(transferId);
+    if (now === undefined) return;
+    const longerMs = 2 * (this.#due.pauseOf(transferId) ?? 0);
+    const pauseMs = now === row ? Math.min(Math.max(longerMs, PAUSE_MIN_MS), PAUSE_MAX_MS) : PAUSE_MIN_MS;
+    this.#due.rest(transferId, pauseMs, this.#parts.clock.monoNs());
   }
 }

@@ -49,10 +49,11 @@ const SESSION_MS = 3_000;
 /** A request that a caller waits for, or what goes on by itself. */
 export type Mode = "asked" | "kept";
 
+export const NOBODY_WAITS: CallOptions = { timeoutMs: CALL_MS, lane: "background" };
+
 /** Who asks pays with the owner's share of the lanes: reads of public data too, which no account would pay for. */
 export function callOptions(mode: Mode, { ownerId }: Pick<TransferRow, "ownerId">): CallOptions {
-  if (mode === "kept") return { timeoutMs: CALL_MS, lane: "background" };
-  return { timeoutMs: CALL_MS, lane: "trade", payer: ownerId };
+  return mode === "kept" ? NOBODY_WAITS : { timeoutMs: CALL_MS, lane: "trade", payer: ownerId };
 }
 
 type Bound = Pick<TransferParts, "clock" | "logger">;

@@ -6,7 +6,7 @@
  * the history nothing is sent a second time.
  */
 import { ServiceError } from "../domain/errors.js";
-import type { AccountSession, CallOptions, Read } from "../ports.js";
+import type { AccountSession, CallOptions } from "../ports.js";
 import type { MoneyOutcome, WithdrawalAsk, WithdrawalRail } from "../venue-money.js";
 import {
   actSigned,
@@ -129,11 +129,7 @@ export class Withdrawals {
       sentAtMs: sentAtMs ?? row.createdAtMs,
       isOthers: async (id: string) => (await this.#parts.book.unclaimed(row, [id])).length === 0,
     };
-    type Looked = Awaited<ReturnType<WithdrawalRail["look"]>>;
-    return readValue(
-      this.#parts,
-      (): Promise<Looked extends Read<infer T> ? Read<T> : never> => rail.look(withdrawal, session, options),
-    );
+    return readValue(this.#parts, () => rail.look(withdrawal, session, options));
   }
 
   #watchedMs({ transferId }: WithdrawalRow): number {

@@ -1,4 +1,5 @@
 /** Rows of the ledger of transfers as callers see them (interface spec 4.3 to 4.5). Pure. */
+import { COIN_DECIMALS } from "../../engine/chain.js";
 import { formatScaledBig } from "../../engine/domain/decimal.js";
 import type { DepositCheck, InternalAsk, WithdrawalAsk, WithdrawalCheck } from "../../engine/transfers/openings.js";
 import {
@@ -15,9 +16,6 @@ import { WALLET_VENUE } from "../../schemas/venues.js";
 
 /** By chain id. */
 export type ExplorerUrls = ReadonlyMap<number, string>;
-
-/** Of the coin that pays for gas, on every chain here. */
-export const COIN_DECIMALS = 18;
 
 export function txUrlOf(explorers: ExplorerUrls, chainId: number, hash: string | null): string {
   const base = explorers.get(chainId);

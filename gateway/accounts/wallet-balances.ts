@@ -2,7 +2,7 @@
  * What a server wallet has on its chains and at its venues. Each part is read by itself: one that fails says so and hides
  * none of the others.
  */
-import type { Chain } from "../../engine/chain.js";
+import { type Chain, COIN_DECIMALS } from "../../engine/chain.js";
 import type { Wallet } from "../../engine/custody/provider/wallet-provider.js";
 import { formatScaledBig } from "../../engine/domain/decimal.js";
 import { errorText, ServiceError } from "../../engine/domain/errors.js";
@@ -10,7 +10,6 @@ import type { RoutableVenue } from "../../engine/domain/venue.js";
 import type { AccountSession, CallOptions, Read } from "../../engine/ports.js";
 import type { Token, VenueBalance, VenueMoney } from "../../engine/venue-money.js";
 import { networkOf, type WalletBalancesData } from "../../schemas/transfers.js";
-import { COIN_DECIMALS } from "./transfer-views.js";
 
 export interface WalletBalancesParts {
   readonly chains: ReadonlyMap<number, Chain>;

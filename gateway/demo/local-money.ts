@@ -3,6 +3,7 @@
  * those of the local world (bench/sim/chain), which are nothing on the real chains of these ids.
  */
 import { WORLD, type WorldChainId, type WorldToken, worldToken } from "../../bench/sim/chain/world-plan.js";
+import { COIN_DECIMALS } from "../../engine/chain.js";
 import { CHAIN_IDS } from "../app/config-chain-options.js";
 import { NATIVE_VENUE, WALLET_VENUE } from "../../schemas/venues.js";
 
@@ -14,7 +15,6 @@ const CONFIRMATIONS = "3";
 /** Of gas and of a token, each day. A wallet of the demo does not come near it. */
 const COINS_PER_DAY = 10n;
 const TOKENS_PER_DAY = 1_000_000n;
-const COIN_DECIMALS = 18;
 
 const NATIVE_TOKENS = CHAIN_IDS.map((chainId) => [chainId, worldToken(chainId, "USDT")] as const);
 const WALLET_TOKEN = worldToken(42161, "USDC");

@@ -13,7 +13,7 @@ import type { MessageKind } from "../mpc/wire/message-types.js";
 import { Approvals } from "./approvals.js";
 import type { DayBook } from "./day-book-port.js";
 import type { HeldWallet } from "./held-wallet.js";
-import { abortMessage, linkMessage } from "./host-messages.js";
+import { abortMessage, linkMessage, NO_WALLET } from "./host-messages.js";
 import { countBody, type CountKeeper, countOfBody } from "./instance-count.js";
 import type { LiveSession, SessionNames } from "./live-session.js";
 import { PartyHost } from "./party-host.js";
@@ -27,7 +27,6 @@ import { addressBytesOf, addressText } from "./wallet-names.js";
 export const SESSIONS_MAX = 32;
 export const KEYGENS_MAX = 2;
 const WALLETS_MAX = 100_000;
-const NO_WALLET = new Uint8Array(16);
 const REFUSED_BUSY: AbortBody = { class: "transport" };
 
 export interface CosignerPorts extends HostPorts<CosignerRequest> {

@@ -10,6 +10,9 @@ export function abortMessage(self: Party, names: SessionNames, abort: AbortBody)
   return { header: headerOf(kindNamed("abort"), self, names, NO_SID, body.byteLength), body };
 }
 
+/** In a message that is of none. */
+export const NO_WALLET = new Uint8Array(16);
+
 export type LinkMessageName =
   | "hello"
   | "state"

@@ -12,7 +12,7 @@ import { kindOfType, type MessageKind } from "../mpc/wire/message-types.js";
 import { FreezeNotices } from "./freeze-notices.js";
 import type { HeldWallet } from "./held-wallet.js";
 import { Greeting, helloBody, inventoryOf } from "./hello.js";
-import { linkMessage } from "./host-messages.js";
+import { linkMessage, NO_WALLET } from "./host-messages.js";
 import type { LiveSession, SessionOutcome } from "./live-session.js";
 import { lateActivation } from "./late-activation.js";
 import type { LinkListener } from "./party-link.js";
@@ -24,7 +24,6 @@ import { type DriverHooks, SessionDriver } from "./session-driver.js";
 import { StateExchange } from "./state-exchange.js";
 import { walletIdText } from "./wallet-names.js";
 
-const NO_WALLET = new Uint8Array(16);
 /** Longer than any flight may take. */
 const SILENT_MS = 15_000;
 

@@ -9,7 +9,7 @@ import { allowsRefresh } from "../mpc/state/refresh-mode.js";
 import type { RefreshMode } from "../mpc/state/state-row.js";
 import { CreationRows } from "./creation-rows.js";
 import type { HeldWallet } from "./held-wallet.js";
-import { linkMessage } from "./host-messages.js";
+import { linkMessage, NO_WALLET } from "./host-messages.js";
 import { countBody, countOfBody } from "./instance-count.js";
 import type { LiveSession, SessionNames, SessionOutcome } from "./live-session.js";
 import { droppedWrite, LostWallets, undroppedWrite } from "./lost-wallets.js";
@@ -34,8 +34,6 @@ export interface ServiceListener {
 }
 
 type ServicePorts = Omit<ProviderPorts, "owners" | "intents" | "rules" | "random" | "linkProblem">;
-
-const NO_WALLET = new Uint8Array(16);
 
 export class ServiceHost {
   readonly host: PartyHost<ServiceRequest>;

@@ -1,7 +1,7 @@
 /**
  * Whether the state store is a restored backup. The store counts at each start, in each commit of the ledger of
- * transfers, and once a minute while it is written to. The count is kept outside too: in a file, and with the co-signer where there is one
- * (docs/adr/0032).
+ * transfers, and once a minute while it is written to. The count is kept outside too: in a file, and with the co-signer
+ * where there is one (docs/adr/0032).
  *
  * Invariants: the store counts first, the file and the co-signer after it, and nothing of a transfer is signed or sent
  * before they have (`outside`, `witnessed`). So a kill between two writes leaves a store that is ahead, never one that

@@ -1,7 +1,7 @@
 /**
- * The tables of the record: what is kept of ticks, books, trades, orders, fills, decisions, transfers and latency. From this one
- * description (market-tables.ts, order-tables.ts, money-tables.ts) follow the DDL of the embedded engine and of a cluster (ddl.ts) and
- * the RowBinary encoding of the recorder; nothing else spells a column.
+ * The tables of the record: what is kept of ticks, books, trades, orders, fills, decisions, transfers and latency. From
+ * this one description (market-tables.ts, order-tables.ts, money-tables.ts) follow the DDL of the embedded engine and of a
+ * cluster (ddl.ts) and the RowBinary encoding of the recorder; nothing else spells a column.
  *
  * Invariants: a column once released is never renamed or retyped, only added at the end by a migration, and left
  * unwritten once another replaces it, because batches of earlier versions wait in spools and outboxes; the partition

@@ -6,7 +6,7 @@
  * durable in or before the commit that releases the store, and ends by its time alone.
  */
 import type { Clock } from "../../domain/clock.js";
-import { divideBig, parseScaledBig, pow10Big } from "../../domain/decimal.js";
+import { compareDecimals, divideBig, parseScaledBig, pow10Big } from "../../domain/decimal.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import { allRows, decodeJson, encodeJson, type StateStore, type StateWrite } from "../../storage/state-store.js";
@@ -102,7 +102,7 @@ export class TransferBlocks implements AskBlocks {
       if (block.chainId !== null) return false;
       const isOther = block.asset !== null && block.asset !== ask.asset;
       if (isOther || (block.kindType !== null && block.kindType !== ask.kindType)) return false;
-      return hasAmount(block, (text) => isSameText(text, ask.amount));
+      return hasAmount(block, (text) => compareDecimals(text, ask.amount) === 0);
     }
     if (block.chainId !== null && block.chainId !== ask.chainId) return false;
     if (block.asset !== null && block.asset !== ask.symbol) return false;
@@ -127,11 +127,6 @@ const TEXT_DECIMALS = 36;
 function unitsIn(text: string, decimals: number): bigint | null {
   const fine = parseScaledBig(text, TEXT_DECIMALS);
   return fine === null ? null : divideBig(fine, pow10Big(TEXT_DECIMALS - decimals), "floor");
-}
-
-function isSameText(left: string, right: string): boolean {
-  const units = parseScaledBig(left, TEXT_DECIMALS);
-  return units !== null && units === parseScaledBig(right, TEXT_DECIMALS);
 }
 
 /** The same thing, found twice, is one block. Two of one id are not: a venue without one for a row has only its time. */

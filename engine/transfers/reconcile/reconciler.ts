@@ -8,7 +8,7 @@
  */
 import type { Chain } from "../../chain.js";
 import type { Verdict } from "../../custody/mpc/state/two-phase.js";
-import { formatScaledBig, parseScaledBig } from "../../domain/decimal.js";
+import { scaleText } from "../../domain/decimal.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import type { Read } from "../../ports.js";
 import type { Restored } from "../../storage/instance/instance-mark.js";
@@ -16,9 +16,9 @@ import type { VenueEntry, VenueMoney } from "../../venue-money.js";
 import { isSent } from "../deposit-steps.js";
 import {
   answerOf,
-  callOptions,
   depositLane,
   laneOf,
+  NOBODY_WAITS,
   readValue,
   type TransferParts,
   withSession,
@@ -73,9 +73,6 @@ const ROWS_MAX = 5_000;
 /** Final transactions of one wallet that are asked for again. */
 const HASHES_MAX = 50;
 const LISTED_MAX = 1_000;
-
-/** No caller waits for a comparison. */
-const NOBODY = { ownerId: null };
 
 export interface ReconcileRun {
   readonly report: ReconcileReport;
@@ -145,7 +142,7 @@ export class Reconciler {
     const account = address.toLowerCase();
     const { chainId } = chain;
     const part = `chain ${chainId}`;
-    const options = callOptions("kept", NOBODY);
+    const options = NOBODY_WAITS;
     const read = await answerOf<Read<number> | null>(this.#parts, () => chain.nextNonce(account, options), null);
     if (read?.ok !== true) {
       tally.unread({ part, walletId, code: read?.code ?? "TIMEOUT" });
@@ -186,7 +183,7 @@ export class Reconciler {
     for (const { mined, nonce, name } of row.steps) {
       if (mined === null) continue;
       const of = { from: account, nonce, hashes: [mined.hash] };
-      const read = await readValue(this.#parts, () => chain.standing(of, callOptions("kept", NOBODY)));
+      const read = await readValue(this.#parts, () => chain.standing(of, NOBODY_WAITS));
       if (read === null) tally.unread({ part, walletId, code: "CHAIN_UNAVAILABLE" });
       else if (read.value.kind !== "mined") {
         const text = `${name} ${mined.hash} is not mined`;
@@ -204,7 +201,7 @@ export class Reconciler {
     const account = address.toLowerCase();
     const own = rows.filter((row) => row.venue === venue);
     type History = Awaited<ReturnType<VenueMoney["history"]>>;
-    const options = callOptions("kept", NOBODY);
+    const options = NOBODY_WAITS;
     const read = await withSession(
       this.#parts,
       { walletId, venue },
@@ -241,8 +238,6 @@ export class Reconciler {
 
 const PARTY = "co-signer";
 const NO_ROW = { transferId: null, atMs: null };
-/** Finer than any token. */
-const AMOUNT_DECIMALS = 36;
 const ANYTHING = {
   ...{ kind: null, venue: null, chainId: null, asset: null, amounts: null, kindType: null, venueId: null, atMs: null },
 };
@@ -251,7 +246,7 @@ const ANYTHING = {
 function nonceOf({ book }: Pick<TransferParts, "book">, account: string, chainId: number): number {
   let next = book.nonceAfter(chainId, account);
   const lane = depositLane(chainId, account);
-  for (const row of book.open())
+  for (const row of book.open(account))
     if (row.kind === "deposit" && laneOf(row) === lane)
       for (const step of row.steps) if (isSent(step)) next = Math.max(next, step.nonce + 1);
   return next;
@@ -259,14 +254,10 @@ function nonceOf({ book }: Pick<TransferParts, "book">, account: string, chainId
 
 function unknownEntry({ kind, amounts, asset, venueId, atMs }: VenueEntry, walletId: string, part: string): Difference {
   const [amount] = amounts;
-  const text = `${kind} of ${amount === undefined ? "?" : withoutZeros(amount)} ${asset}, ${venueId}`;
+  // Some venues pad amounts. Text that is no plain number stays as it came.
+  const shown = amount === undefined ? "?" : (scaleText(amount, 0) ?? amount);
+  const text = `${kind} of ${shown} ${asset}, ${venueId}`;
   return { kind: "UNKNOWN_ENTRY", walletId, part, transferId: null, text, atMs };
-}
-
-/** Some venues pad amounts. Text that is no plain number stays as it came. */
-function withoutZeros(amount: string): string {
-  const value = parseScaledBig(amount, AMOUNT_DECIMALS);
-  return value === null ? amount : formatScaledBig(value, AMOUNT_DECIMALS);
 }
 
 function missingEntry({ walletId, venue, transferId, kind, venueId, createdAtMs }: TransferRow): Difference {

@@ -167,6 +167,7 @@ export class FakeMoney {
       internal: isListed
         ? {
             placesMax: this.placesMax,
+            looksBackMs: DATED_WITHIN_MS,
             send: (ask) => gate(() => this.#sent(() => this.#move(ask.clientTranId, ask.amount))),
             look: (ask, sentAtMs) => look(() => this.#movesLike(ask.amount, sentAtMs)),
           }

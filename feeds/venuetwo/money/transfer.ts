@@ -29,6 +29,7 @@ export interface VenuetwoTransfersDeps {
 
 export class VenuetwoTransfers implements InternalTransferRail {
   readonly placesMax = AMOUNT_PLACES;
+  readonly looksBackMs = NONCE_WINDOW_MS;
   readonly #deps: VenuetwoTransfersDeps;
 
   constructor(deps: VenuetwoTransfersDeps) {
@@ -61,7 +62,7 @@ export class VenuetwoTransfers implements InternalTransferRail {
   ): Promise<Read<readonly string[]>> {
     const held = heldSession(session);
     if (!held.ok) return held;
-    const sinceMs = Math.floor(sentAtMs + this.#deps.clockOffsetMs() - NONCE_WINDOW_MS);
+    const sinceMs = Math.floor(sentAtMs + this.#deps.clockOffsetMs() - this.looksBackMs);
     const call = incomeCall([
       ["incomeType", "TRANSFER"],
       ["startTime", String(sinceMs)],
