@@ -58,7 +58,9 @@ beforeEach(() => {
   act = ({ body }) =>
     body["dryRun"] === true ? ok({ txHash: null, status: "DRY_RUN", check: CHECK }) : deposited("broadcast");
 });
-afterEach(() => {
+afterEach(async () => {
+  // A reply that comes later finds no page.
+  await page.settled();
   vi.useRealTimers();
   vi.unstubAllGlobals();
 });
