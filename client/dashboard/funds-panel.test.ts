@@ -1,10 +1,10 @@
 /** What the funds panel and its dialog show and send. The elements are plain objects; the page itself is in bench/test/system. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { FundRoute } from "../../schemas/page-facts.js";
 import { type FakeDocument, type FakeNode, installDocument } from "../test/fake-document.js";
 import { type PageRequest, pageCalls } from "../test/page-calls.js";
 import type { SubscribeParams, SubscriptionListener } from "../stream/state.js";
 import type { TransfersData } from "../stream/topics.js";
-import type { FundRoute } from "../view/funds.js";
 import { FundsPanel } from "./funds-panel.js";
 
 const ROUTES: readonly FundRoute[] = [

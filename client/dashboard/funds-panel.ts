@@ -7,18 +7,10 @@
  * shows. However many changes the stream brings, balances are read once in LOOK_MS: each read costs the venues' budgets.
  */
 import type { CallResult, DataOf } from "../api/operations.js";
+import type { FundRoute } from "../../schemas/page-facts.js";
 import type { TransferView } from "../../schemas/transfers.js";
 import type { StreamClient, SubscriptionView } from "../stream/stream-client.js";
-import {
-  type Act,
-  choicesOf,
-  type FundRoute,
-  type FundRow,
-  fundRow,
-  type FundWallet,
-  type HeldRow,
-  heldRows,
-} from "../view/funds.js";
+import { type Act, choicesOf, type FundRow, fundRow, type FundWallet, type HeldRow, heldRows } from "../view/funds.js";
 import { part, setAttribute, setData, setHidden, setText } from "./dom.js";
 import { FundsDialog } from "./funds-dialog.js";
 import { refusalText } from "./refusal-text.js";
