@@ -1,6 +1,7 @@
 /**
  * What the stream's public topics carry: snapshots and updates of ticker, book and status, one schema per frame (those
- * of accounts: stream-accounts.ts, stream-transfers.ts). The AsyncAPI document prints them, the tests judge every frame by them.
+ * of accounts: stream-accounts.ts, of transfers: stream-transfers.ts). The AsyncAPI document prints them, the tests
+ * judge every frame by them.
  *
  * Folding: an update merges into the snapshot. `ticker`, `status`: fields replace fields. `book`: each
  * `[price, size]` is absolute, size `"0"` removes the level; the other fields replace. A frame is next in line when

@@ -26,6 +26,7 @@ export const PLANS: Readonly<Record<CircleVenue, Plan>> = {
     ...{ digits: 6, accounts: ["perp"] },
   },
 };
+
 export interface Held {
   readonly token: Atto;
   readonly coins: Atto;
@@ -47,9 +48,10 @@ function heldOf(exchange: CircleVenue, data: Fields): Held | null {
   const chain = chains.find((one) => one["chainId"] === chainId);
   if (chain === undefined) throw new CircleError(`the demo runs without chain ${chainId}`);
   const venue = venues.find((one) => one["exchange"] === exchange);
-  const { code = "API_KEY_NOT_FOUND" } = (venue?.["error"] ?? {}) as Fields;
+  const problem = venue?.["error"] as Fields | undefined;
   // Without a key of the wallet a venue may show nothing, and there is nothing yet.
-  if (chain["error"] !== undefined || code !== "API_KEY_NOT_FOUND") return null;
+  const isVenueKnown = problem === undefined || problem["code"] === "API_KEY_NOT_FOUND";
+  if (chain["error"] !== undefined || !isVenueKnown) return null;
   const tokens = chain["tokens"] as readonly Fields[];
   const rows = (venue?.["balances"] ?? []) as readonly Fields[];
   const own = rows.filter((row) => row["asset"] === asset);

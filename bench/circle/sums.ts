@@ -2,25 +2,22 @@
  * Amounts of the circle and whether they add up. Everything is an integer of 10^-18, which holds each amount that the
  * service writes; a text that does not fit throws, so nothing is rounded anywhere.
  */
+import { formatScaledBig, parseScaledBig } from "../../engine/domain/decimal.js";
 
 const PLACES = 18;
-const PLAIN = /^(-?)(\d{1,40})(?:\.(\d{1,18}))?$/;
 
 /** 10^-18 of a unit. */
 export type Atto = bigint;
 
 /** Throws RangeError on anything but decimal text of at most 18 places. */
 export function parseAtto(text: string): Atto {
-  const [, sign, whole = "", fraction = ""] = PLAIN.exec(text) ?? [];
-  if (sign === undefined) throw new RangeError(`${text} is no amount of at most ${PLACES} places`);
-  const value = BigInt(whole + fraction.padEnd(PLACES, "0"));
-  return sign === "-" ? -value : value;
+  const value = parseScaledBig(text, PLACES);
+  if (value === null) throw new RangeError(`${text} is no amount of at most ${PLACES} places`);
+  return value;
 }
 
 export function printAtto(value: Atto): string {
-  const digits = (value < 0n ? -value : value).toString().padStart(PLACES + 1, "0");
-  const fraction = digits.slice(-PLACES).replace(/0+$/, "");
-  return `${value < 0n ? "-" : ""}${digits.slice(0, -PLACES)}${fraction === "" ? "" : `.${fraction}`}`;
+  return formatScaledBig(value, PLACES);
 }
 
 /** The largest amount of `decimals` places that is not above the value. The value is not negative. */

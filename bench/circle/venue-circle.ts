@@ -56,14 +56,10 @@ class Trip {
   async run(): Promise<CircleSums> {
     const before = await this.#create();
     const isNative = this.#venue === NATIVE_VENUE;
-    let transferId: string;
     // One venue knows a wallet from its first deposit on; the other takes the key of one that it has never seen.
     if (isNative) await this.#register();
-    if (isNative) transferId = await this.#deposit();
-    else {
-      transferId = await this.#deposit();
-      await this.#register();
-    }
+    const transferId = await this.#deposit();
+    if (!isNative) await this.#register();
     const deposit = await this.#credited(transferId);
     if (isNative) await this.#transfer();
     const { trades, funding } = await this.#trade();

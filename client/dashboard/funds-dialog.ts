@@ -5,6 +5,7 @@
  * and can only send it again, so neither a second press nor a lost reply moves money twice, also after the dialog was
  * left. Money goes to the wallet itself.
  */
+import type { FundRoute } from "../../schemas/page-facts.js";
 import type { CallResult } from "../api/operations.js";
 import { isUndecided } from "../view/close-ticket.js";
 import {
@@ -14,7 +15,6 @@ import {
   checkLines,
   choicesOf,
   type FundOrder,
-  type FundRoute,
   type FundWallet,
   orderOf,
 } from "../view/funds.js";

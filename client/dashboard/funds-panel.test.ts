@@ -1,10 +1,10 @@
 /** What the funds panel and its dialog show and send. The elements are plain objects; the page itself is in bench/test/system. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { FundRoute } from "../../schemas/page-facts.js";
 import { type FakeDocument, type FakeNode, installDocument } from "../test/fake-document.js";
 import { type PageRequest, pageCalls } from "../test/page-calls.js";
 import type { SubscribeParams, SubscriptionListener } from "../stream/state.js";
 import type { TransfersData } from "../stream/topics.js";
-import type { FundRoute } from "../view/funds.js";
 import { FundsPanel } from "./funds-panel.js";
 
 const ROUTES: readonly FundRoute[] = [
@@ -58,7 +58,9 @@ beforeEach(() => {
   act = ({ body }) =>
     body["dryRun"] === true ? ok({ txHash: null, status: "DRY_RUN", check: CHECK }) : deposited("broadcast");
 });
-afterEach(() => {
+afterEach(async () => {
+  // A reply that comes later finds no page.
+  await page.settled();
   vi.useRealTimers();
   vi.unstubAllGlobals();
 });
@@ -203,14 +205,65 @@ describe("the stream", () => {
     heard([transfer("t3", "created"), transfer("t2", "confirmed")], true);
     await page.settled();
     expect(states()).toEqual(["CREATED", "CONFIRMED", "FAILED"]);
-    // One under way, and one for what came meanwhile.
-    expect(asked.slice(2).map(({ path }) => path)).toEqual(Array(2).fill("/api/wallets/w1/balances"));
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(asked.slice(2).map(({ path }) => path)).toEqual(["/api/wallets/w1/balances"]);
     page.node("#funds-wallet").value = "w2";
     page.node("#funds-wallet").dispatch("change");
     expect(followed.map(({ params, isLeft }) => [params.walletIdOrAddress, isLeft])).toEqual([
       ["w1", true],
       ["w2", false],
     ]);
+  });
+
+  it("has balances read once in three seconds, however many changes a transfer has, and again for the last of them", async () => {
+    await shown();
+    for (let change = 0; change < 8; change++) {
+      heard([transfer("t1", "broadcast")], true);
+      await page.settled();
+    }
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(reads()).toBe(3);
+    let reply = (_: object): void => {};
+    held = () => new Promise((resolve) => (reply = resolve)) as never;
+    heard([transfer("t1", "broadcast")], true);
+    await vi.advanceTimersByTimeAsync(3_000);
+    heard([transfer("t1", "confirmed")], true);
+    reply(ok({ chains: [], venues: [] }));
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(reads()).toBe(5);
+  });
+
+  it("shows what it has over a list and balances that were asked for before", async () => {
+    const replies: ((reply: object) => void)[] = [];
+    const later = () => new Promise((resolve) => replies.push(resolve)) as never;
+    const heldOf = (free: string) =>
+      ok({ chains: [], venues: [{ exchange: "venueone", balances: [{ accountType: "perp", asset: "USDC", free }] }] });
+    await shown();
+    held = later;
+    heard([transfer("t1", "broadcast")], true);
+    await vi.advanceTimersByTimeAsync(3_000);
+    listed = later;
+    page.press("#funds-again");
+    await page.settled();
+    heard([transfer("t1", "confirmed")], true);
+    const [older, newer, list] = replies;
+    list?.(ok({ transfers: [transfer("t1", "broadcast")], nextCursor: null }));
+    newer?.(heldOf("2"));
+    await page.settled();
+    older?.(heldOf("1"));
+    await page.settled();
+    expect([states(), cells("#funds-held")]).toEqual([["CONFIRMED"], [["venueone perp", "USDC", "2"]]]);
+  });
+
+  it("that is lost shows nothing over what is read then", async () => {
+    listed = () => ok({ transfers: [transfer("t1", "broadcast")], nextCursor: null });
+    await shown();
+    heard([transfer("t1", "broadcast")], false);
+    heard([transfer("t1", "broadcast")], false, false);
+    listed = () => ok({ transfers: [transfer("t1", "confirmed")], nextCursor: null });
+    await vi.advanceTimersByTimeAsync(3_000);
+    heard([transfer("t1", "broadcast")], false, false);
+    expect(states()).toEqual(["CONFIRMED"]);
   });
 
   it("that is lost or refused is made up for by reading", async () => {

@@ -1,21 +1,16 @@
 /**
  * Money of one server wallet: what it has on chains and at venues, and its transfers, newest first. Read when it opens and
- * after each act. Then the stream brings what changes; while it does not, everything is read every few seconds as long as
- * a transfer may yet change.
+ * after each act. Then the stream brings what changes, and balances are read behind it; while it does not, everything is
+ * read every few seconds as long as a transfer may yet change.
+ *
+ * Invariants: what was asked for last is shown, in whatever order replies come, and no reply replaces what the stream
+ * shows. However many changes the stream brings, balances are read once in LOOK_MS: each read costs the venues' budgets.
  */
-import type { DataOf } from "../api/operations.js";
+import type { CallResult, DataOf } from "../api/operations.js";
+import type { FundRoute } from "../../schemas/page-facts.js";
 import type { TransferView } from "../../schemas/transfers.js";
 import type { StreamClient, SubscriptionView } from "../stream/stream-client.js";
-import {
-  type Act,
-  choicesOf,
-  type FundRoute,
-  type FundRow,
-  fundRow,
-  type FundWallet,
-  type HeldRow,
-  heldRows,
-} from "../view/funds.js";
+import { type Act, choicesOf, type FundRow, fundRow, type FundWallet, type HeldRow, heldRows } from "../view/funds.js";
 import { part, setAttribute, setData, setHidden, setText } from "./dom.js";
 import { FundsDialog } from "./funds-dialog.js";
 import { refusalText } from "./refusal-text.js";
@@ -49,11 +44,14 @@ export class FundsPanel {
   #hasPage = false;
   /** Counts what is shown: a reply that another wallet or another key asked for is dropped. */
   #view = 0;
-  #isReading = false;
-  /** Something changed while balances were read. */
+  /** Under way. */
+  #reads = 0;
+  /** Counts the reads of balances. */
+  #heldReads = 0;
+  /** Something changed since balances were asked for. */
   #isHeldOld = false;
-  /** The stream shows each change of a transfer. */
-  #isStreamed = false;
+  /** As the stream has them while it shows each change of them; null while it does not. */
+  #streamed: readonly TransferView[] | null = null;
   #leave: () => void = () => {};
 
   constructor(api: Calls, stream: Pick<StreamClient, "subscribe">, announce: (text: string) => void) {
@@ -91,7 +89,8 @@ export class FundsPanel {
   #show(walletId: string): void {
     this.#view++;
     this.#leave();
-    this.#isStreamed = false;
+    this.#streamed = null;
+    this.#heldReads++;
     this.#isHeldOld = false;
     this.#shown = this.#wallets.find((one) => one.walletId === walletId) ?? null;
     this.#transfers = [];
@@ -114,59 +113,51 @@ export class FundsPanel {
   #follow(walletIdOrAddress: string): () => void {
     return this.#stream.subscribe(
       { topic: "transfers", walletIdOrAddress },
-      { changed: (view) => this.#heard(view), refused: () => (this.#isStreamed = false) },
+      { changed: (view) => this.#heard(view), refused: () => (this.#streamed = null) },
     );
   }
 
   #heard({ data, current }: SubscriptionView): void {
-    this.#isStreamed = current;
-    if (data?.topic !== "transfers") return;
+    this.#streamed = null;
+    if (!current || data?.topic !== "transfers") return;
     // Rows of the stream are those of the routes.
-    this.#merge([...data.transfers.values()] as unknown as readonly TransferView[]);
-    if (data.event === null) return;
-    if (this.#isReading) this.#isHeldOld = true;
-    else void this.#readHeld();
+    this.#streamed = [...data.transfers.values()] as unknown as readonly TransferView[];
+    this.#merge([]);
+    if (data.event !== null) this.#isHeldOld = true;
   }
 
-  /** Only while a transfer may yet change, the stream does not show it, and somebody can see it. */
+  /** Only while somebody can see it: balances behind a change, and all while a change would not be seen. */
   #look(): void {
-    if (this.#isReading || this.#isStreamed || document.hidden) return;
-    if (this.#transfers.some((one) => fundRow(one).isOpen)) void this.#read();
+    if (this.#reads > 0 || document.hidden) return;
+    if (this.#streamed === null && this.#transfers.some((one) => fundRow(one).isOpen)) void this.#read();
+    else if (this.#isHeldOld && this.#shown !== null) void this.#readHeld(this.#shown);
   }
 
-  async #readHeld(): Promise<void> {
-    const wallet = this.#shown;
-    if (wallet === null) return;
-    const view = this.#view;
-    this.#isReading = true;
+  async #readHeld({ walletId }: FundWallet): Promise<CallResult<"walletBalances">> {
+    const read = ++this.#heldReads;
+    this.#reads++;
     this.#isHeldOld = false;
-    const parameters = { walletIdOrAddress: wallet.walletId };
+    const parameters = { walletIdOrAddress: walletId };
     const held = await this.#api.call("walletBalances", { parameters, timeoutMs: READ_TIMEOUT_MS });
-    this.#endReading(view);
-    if (view === this.#view && held.ok) this.#drawHeld(heldRows(held.data));
-  }
-
-  /** A change that came meanwhile is not in what was read. */
-  #endReading(view: number): void {
-    this.#isReading = false;
-    if (view === this.#view && this.#isHeldOld) void this.#readHeld();
+    this.#reads--;
+    if (read === this.#heldReads && held.ok) this.#drawHeld(heldRows(held.data));
+    return held;
   }
 
   async #read(): Promise<void> {
     const wallet = this.#shown;
     if (wallet === null) return;
     const view = this.#view;
-    this.#isReading = true;
+    this.#reads++;
     this.#again.disabled = true;
     const parameters = { walletIdOrAddress: wallet.walletId };
     const [held, listed] = await Promise.all([
-      this.#api.call("walletBalances", { parameters, timeoutMs: READ_TIMEOUT_MS }),
+      this.#readHeld(wallet),
       this.#api.call("walletTransfers", { parameters, query: { limit: PAGE_ROWS } }),
     ]);
-    this.#endReading(view);
+    this.#reads--;
     this.#again.disabled = this.#shown === null;
     if (view !== this.#view) return;
-    if (held.ok) this.#drawHeld(heldRows(held.data));
     if (listed.ok) {
       if (!this.#hasPage) this.#cursor = listed.data.nextCursor;
       this.#hasPage = true;
@@ -176,9 +167,10 @@ export class FundsPanel {
     this.#say(refused.ok ? "" : refusalText(refused), refused.ok ? "" : "bad");
   }
 
-  /** Newest first. What is known of a transfer replaces what was; none ever goes. */
-  #merge(transfers: readonly TransferView[]): void {
-    const byId = new Map([...this.#transfers, ...transfers].map((one) => [one.transferId, one]));
+  /** Newest first. What was read of a transfer replaces what was, and what is streamed replaces both; none ever goes. */
+  #merge(read: readonly TransferView[]): void {
+    const known = [...this.#transfers, ...read, ...(this.#streamed ?? [])];
+    const byId = new Map(known.map((one) => [one.transferId, one]));
     this.#transfers = [...byId.values()].sort(
       (a, b) => b.createdAt - a.createdAt || (a.transferId < b.transferId ? 1 : -1),
     );
@@ -216,7 +208,7 @@ export class FundsPanel {
     );
     this.#picker.value = this.#shown?.walletId ?? "";
     this.#picker.disabled = this.#wallets.length === 0;
-    this.#again.disabled = this.#shown === null || this.#isReading;
+    this.#again.disabled = this.#shown === null;
     for (const act of ACTS)
       part(`#funds-${act}`, HTMLButtonElement).disabled =
         this.#shown === null || choicesOf(act, this.#routes).length === 0;

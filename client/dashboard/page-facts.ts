@@ -1,18 +1,12 @@
-/** What the service tells its page when it opens: a file of the page, no operation of the API. */
-import type { FundRoute } from "../view/funds.js";
+/** Reads what the service tells its page when it opens. */
+import type { PageFacts as ServedFacts } from "../../schemas/page-facts.js";
 import type { Account } from "./account.js";
 
 const PATH = "/assets/page.json";
 
-export interface PageFacts {
+export interface PageFacts extends ServedFacts {
   /** The demo's own; null on every other service. */
   readonly account: Account | null;
-  /** The service takes API keys, and much of it is for those who have one. */
-  readonly wantsKey: boolean;
-  /** The service has server wallets. */
-  readonly hasWallets: boolean;
-  /** Ways of their money; none: there is no panel for it. */
-  readonly funds: readonly FundRoute[];
 }
 
 /** Returns null where the file cannot be read. */
@@ -20,12 +14,7 @@ export async function readPageFacts(): Promise<PageFacts | null> {
   try {
     const reply = await fetch(PATH, { cache: "no-store" });
     const { data } = (await reply.json()) as {
-      data: {
-        account: Omit<Account, "isDemo"> | null;
-        wantsKey?: boolean;
-        hasWallets?: boolean;
-        funds?: readonly FundRoute[];
-      };
+      data: Partial<ServedFacts> & { account: Omit<Account, "isDemo"> | null };
     };
     const account = data.account === null ? null : { ...data.account, isDemo: true };
     const { wantsKey, hasWallets, funds = [] } = data;

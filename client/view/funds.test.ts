@@ -1,16 +1,8 @@
 /** Money of server wallets in the words of the page, and what its forms send. */
 import { describe, expect, it } from "vitest";
+import type { FundRoute } from "../../schemas/page-facts.js";
 import type { TransferView } from "../../schemas/transfers.js";
-import {
-  amountProblem,
-  checkLines,
-  choicesOf,
-  type FundRoute,
-  fundRow,
-  heldRows,
-  orderOf,
-  rawAmount,
-} from "./funds.js";
+import { amountProblem, checkLines, choicesOf, fundRow, heldRows, orderOf, rawAmount } from "./funds.js";
 
 const USDT: FundRoute = {
   ...{ exchange: "venuetwo", asset: "USDT", chainId: 56, network: "network_56", decimals: 18 },

@@ -2,6 +2,7 @@
  * Money of server wallets as rows for people, and what the three forms send. Amounts are decimal text as typed and as
  * answered; nothing here is a number with a fraction.
  */
+import type { FundRoute } from "../../schemas/page-facts.js";
 import type {
   DepositData,
   InternalTransferData,
@@ -14,20 +15,9 @@ import { plainWords } from "./account.js";
 import { clockText, groupDigits, UNKNOWN_TEXT } from "./format.js";
 import { VENUES } from "./venues.js";
 
-const [WALLET, NATIVE] = VENUES;
+const [, NATIVE] = VENUES;
 
 export type Act = "deposit" | "transfer" | "withdraw";
-
-/** One token on one chain, into a venue and out of it, as the service's page facts have it. */
-export interface FundRoute {
-  readonly exchange: typeof WALLET | typeof NATIVE;
-  readonly asset: string;
-  readonly chainId: number;
-  readonly network: string;
-  readonly decimals: number;
-  readonly paysOut: boolean;
-  readonly hasAccounts: boolean;
-}
 
 /** Ways that an act may take, each with what a person reads of it. */
 export interface Choice {

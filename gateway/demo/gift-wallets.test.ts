@@ -64,6 +64,23 @@ describe("a wallet of the demo", () => {
     await expect.poll(() => bodies.length, { timeout: 60_000 }).toBe(3);
   });
 
+  it("gets each of its gifts once, also where one of them was refused", async () => {
+    const statuses = [200, 500];
+    const { bodies, venueUrl } = await venue(() => statuses.shift() ?? 200);
+    const { wallets } = gifted(venueUrl);
+    await wallets.create("ada", null, "local");
+    wallets.find("ada", null);
+    await wallets.create("bob", null, "local");
+    await expect.poll(() => bodies.length, { timeout: 60_000 }).toBe(5);
+    const chainsOf = (address: string | undefined) =>
+      (bodies as { to: string; chainId: number }[]).flatMap(({ to, chainId }) => (to === address ? [chainId] : []));
+    const [ada, bob] = ["ada", "bob"].map((userId) => wallets.find(userId, null)?.address);
+    expect([chainsOf(ada), chainsOf(bob)]).toEqual([
+      [56, 42161, 42161],
+      [56, 42161],
+    ]);
+  });
+
   it("is answered after five seconds where its venue does not answer", async () => {
     const { bodies, venueUrl } = await venue(() => null);
     const { wallets, clock } = gifted(venueUrl);

@@ -47,6 +47,8 @@ export class GiftWallets implements WalletProvider {
   readonly #parts: GiftParts;
   /** Wallets that have their money, or get it now. */
   readonly #given = new Map<string, Promise<void>>();
+  /** By address: how many of the gifts it has. */
+  readonly #counts = new Map<string, number>();
 
   constructor(wallets: WalletProvider, parts: GiftParts) {
     this.#wallets = wallets;
@@ -99,13 +101,14 @@ export class GiftWallets implements WalletProvider {
   /** One after another: one key mints all of them. */
   async #mint(to: string): Promise<void> {
     const { venueUrl, gifts } = this.#parts;
-    for (const gift of gifts) {
+    for (const gift of gifts.slice(this.#counts.get(to) ?? 0)) {
       const reply = await fetch(`${venueUrl}/_sim/mint`, {
         method: "POST",
         body: JSON.stringify({ to, ...gift }),
         signal: AbortSignal.timeout(CALL_MS_MAX),
       });
       if (!reply.ok) throw new Error(`the local venue answers ${reply.status}: ${(await reply.text()).slice(0, 200)}`);
+      this.#counts.set(to, (this.#counts.get(to) ?? 0) + 1);
     }
   }
 }

@@ -19,8 +19,11 @@ import { GIFTS, GiftWallets } from "./gift-wallets.js";
 import { type ChainUrls, MONEY_DEFAULTS, moneySettings } from "./local-money.js";
 import { makeThrowawayCustody } from "./throwaway-custody.js";
 
-/** Enough for a machine that is still busy with its first build. */
-const VENUES_START_MS = 30_000;
+/**
+ * Enough for a machine that is still busy with its first build, and longer than a local chain may take to start (a minute,
+ * bench/sim/chain/local-chain.ts): where that takes longer, the demo runs without.
+ */
+const VENUES_START_MS = 180_000;
 const CURL_SIZE = "0.05";
 /** Of the local chains: a person sees a deposit on its way, and does not wait for it. */
 const SIM_BLOCK_SECONDS = "1";

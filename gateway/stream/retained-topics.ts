@@ -2,8 +2,8 @@
  * Private keys without a subscriber, retained a while for the client that lost its connection and returns.
  *
  * Invariant: a retained key keeps only its sequence numbers and their updates; its accounts are closed and their
- * credentials gone, so whoever resumes it sends them again. A feed that has none hears on (feed.ts). Bounds: RETAINED_KEYS_MAX keys, the oldest is dropped;
- * RING_AGE_MS each.
+ * credentials gone, so whoever resumes it sends them again. A feed that has none hears on (feed.ts). Bounds:
+ * RETAINED_KEYS_MAX keys, the oldest is dropped; RING_AGE_MS each.
  */
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import { RING_AGE_MS } from "./frame-ring.js";

@@ -66,8 +66,6 @@ export class StreamKey {
   isQueued = false;
   isUrgent = false;
   isClosed = false;
-  /** Retained, and its feed hears on. */
-  isHearing = false;
 
   constructor(spec: KeySpec, epoch: string, channel: string, mark: MarkDirty) {
     this.text = spec.text;
@@ -81,6 +79,11 @@ export class StreamKey {
     this.#feed = spec.open(mark, null);
     this.#events = this.#feed.events ?? null;
     this.#isReady = this.#feed.isReady === undefined;
+  }
+
+  /** Retained, and its feed hears on. */
+  get isHearing(): boolean {
+    return this.isClosed && this.#feed.outlivesSubscribers === true;
   }
 
   /** Whether its updates are sent one by one and never merged. */
@@ -191,7 +194,6 @@ export class StreamKey {
   /** Retains the key without a subscriber: its sources end, and with them the credentials, unless its feed hears on. */
   rest(): void {
     this.isClosed = true;
-    this.isHearing = this.#feed.outlivesSubscribers === true;
     if (this.isHearing) return;
     this.#feed.close();
     this.#feed = NO_FEED;
@@ -205,7 +207,6 @@ export class StreamKey {
    */
   wake(spec: KeySpec, mark: MarkDirty): void {
     if (this.isHearing) {
-      this.isHearing = false;
       this.isClosed = false;
       return;
     }
@@ -218,7 +219,6 @@ export class StreamKey {
 
   close(): void {
     this.isClosed = true;
-    this.isHearing = false;
     this.#ring?.clear();
     this.#feed.close();
     this.#feed = NO_FEED;

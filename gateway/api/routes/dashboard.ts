@@ -5,10 +5,10 @@
  */
 import type { HttpRequest, HttpResponse, TemplatedApp } from "uWebSockets.js";
 import { ServiceError } from "../../../engine/domain/errors.js";
+import type { PageFacts } from "../../../schemas/page-facts.js";
 import type { BucketName } from "../../../schemas/service.js";
 import { type AssetFile, assetFile, builtClientFolder, readAssetFiles } from "../../http/asset-files.js";
 import type { Edge } from "../../http/edge.js";
-import type { PageFundRoute } from "../page-funds.js";
 
 const ANON: readonly BucketName[] = ["anon"];
 const ALLOW = "GET, HEAD, OPTIONS";
@@ -41,15 +41,6 @@ export interface PageAccount {
   readonly walletAddress: string;
   /** By venue, as a request carries them. */
   readonly credentials: object;
-}
-
-export interface PageFacts {
-  /** The page offers to sign in. */
-  readonly wantsKey: boolean;
-  /** There are routes of server wallets: the page has a panel for them. */
-  readonly hasWallets: boolean;
-  /** Ways of their money; none: the page has no panel for it. */
-  readonly funds: readonly PageFundRoute[];
 }
 
 /** `folder` holds the built client; null means the build's default. Without files the service runs without its page. */
