@@ -1,6 +1,6 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
-import type { TSchema } from "@sinclair/typebox";
+import { type TSchema, Type } from "@sinclair/typebox";
 import { describe, expect, it } from "vitest";
 import { closeReplySchema, closeRequestSchema } from "./close.js";
 import { MAX_DECIMAL_CHARS, MAX_DECIMAL_PLACES, percentText, positiveDecimal, sizeText, symbolText } from "./common.js";
@@ -223,5 +223,25 @@ describe("the OpenAPI document", () => {
     for (const name of Object.keys((document.components as { schemas: object }).schemas)) {
       expect(() => ajv.compile({ $ref: `doc#/components/schemas/${name}` })).not.toThrow();
     }
+  });
+});
+
+describe("a schema that is compiled again", () => {
+  it("gives the validator and the serialiser that are there, apart by what is printed here", () => {
+    const schema = Type.Object({ size: Type.String({ "x-kind": "decimal" }) });
+    const twin = Type.Object({ size: Type.String({ "x-kind": "decimal" }) }, { $id: "Twin" });
+    const other = Type.Object({ size: Type.Number() }, { $id: "Twin" });
+    expect(compileValidator(schema)).toBe(compileValidator(schema));
+    expect([compileValidator(twin)({ size: "1" }).ok, compileValidator(other)({ size: "1" }).ok]).toEqual([
+      true,
+      false,
+    ]);
+    expect(compileSerialiser(schema)).toBe(compileSerialiser(schema));
+    const own = compileSerialiser(schema, ["size"]);
+    expect([own === compileSerialiser(schema), own({ size: '"' }), compileSerialiser(schema)({ size: '"' })]).toEqual([
+      false,
+      '{"size":"""}',
+      String.raw`{"size":"\""}`,
+    ]);
   });
 });

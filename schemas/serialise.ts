@@ -15,12 +15,25 @@ const SHARED: Readonly<Record<string, TSchema>> = Object.fromEntries(
 
 /**
  * `ownDecimals`: dotted paths of properties below which every decimal is text that this service itself prints. Those, and
- * the words of closed sets, are written without looking for characters to escape, which is half the cost of a reply.
+ * the words of closed sets, are written without looking for characters to escape, which is half the cost of a reply. The same
+ * schema and paths give the same serialiser.
  */
 export function compileSerialiser<S extends TSchema>(
   schema: S,
   ownDecimals: readonly string[] = [],
 ): Serialiser<Static<S>> {
+  const known = compiled.get(schema) ?? new Map<string, Serialiser<unknown>>();
+  compiled.set(schema, known);
+  const name = ownDecimals.join(" ");
+  const serialise = known.get(name) ?? compile(schema, ownDecimals);
+  known.set(name, serialise);
+  return serialise;
+}
+
+/** By their `ownDecimals`. */
+const compiled = new WeakMap<TSchema, Map<string, Serialiser<unknown>>>();
+
+function compile(schema: TSchema, ownDecimals: readonly string[]): Serialiser<unknown> {
   // Plain copies: TypeBox marks schemas with symbols, and an $id must not be registered twice.
   const plain: Schema & Node = JSON.parse(JSON.stringify({ ...schema, $id: undefined }));
   markSafe(plain, "", ownDecimals, false);

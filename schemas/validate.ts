@@ -12,7 +12,7 @@ export type Validated<T> =
 
 export type Validator<T> = (input: unknown) => Validated<T>;
 
-/** One ajv for all: strict about schemas, so a typo in one fails at start. */
+/** Strict about schemas, so a typo in one fails at start. */
 export function createAjv(): Ajv2020 {
   const ajv = new Ajv2020({
     strict: true,
@@ -25,12 +25,24 @@ export function createAjv(): Ajv2020 {
   return ajv;
 }
 
-export function compileValidator<S extends TSchema>(schema: S, ajv: Ajv2020 = createAjv()): Validator<Static<S>> {
-  const check: ValidateFunction = ajv.compile(schema);
-  return (input) => {
+/** All schemas share one: most of what a compilation costs is that of the meta-schema. */
+let shared: Ajv2020 | undefined;
+const compiled = new WeakMap<TSchema, Validator<unknown>>();
+
+/** The same schema gives the same validator. */
+export function compileValidator<S extends TSchema>(schema: S): Validator<Static<S>> {
+  const known = compiled.get(schema);
+  if (known !== undefined) return known as Validator<Static<S>>;
+  shared ??= createAjv();
+  // Without its $id, which may be that of another schema too.
+  const { $id: _, ...unnamed } = schema;
+  const check: ValidateFunction = shared.compile(unnamed);
+  const validate: Validator<Static<S>> = (input) => {
     if (check(input)) return { ok: true, value: input as Static<S> };
     return { ok: false, problems: problemsOf(check.errors ?? []) };
   };
+  compiled.set(schema, validate);
+  return validate;
 }
 
 /** How many unknown fields are named at most, and how deep they are looked for. */

@@ -16,9 +16,10 @@ const CONTRACT_OF = {
 } as const satisfies Record<keyof typeof ABIS, string>;
 
 describe("the contracts of venuefive", () => {
-  it.each(Object.entries(CONTRACT_OF))("%s says what the vendor published of %s", (name, contract) => {
+  it.each(Object.entries(ABIS))("%s says what the vendor published", (name, lines) => {
+    const contract = CONTRACT_OF[name as keyof typeof CONTRACT_OF];
     const published = parseAbi((contracts[contract] ?? []) as readonly string[]).map((item) => JSON.stringify(item));
-    const ours = parseAbi(ABIS[name as keyof typeof ABIS] as readonly string[]);
+    const ours = parseAbi(lines as readonly string[]);
     expect(ours.length).toBeGreaterThan(2);
     for (const item of ours) expect(published).toContain(JSON.stringify(item));
   });
