@@ -4,7 +4,7 @@
  * bytes with viem, not with the code under test. Blocks that are due are mined when somebody asks.
  */
 import { keccak256, parseTransaction, serializeTransaction, type TransactionSerializableEIP1559 } from "viem";
-import type { BroadcastOutcome, Chain, ChainLog, GasEstimate, TransactionStanding } from "../../chain.js";
+import type { BroadcastOutcome, Chain, ChainLog, GasEstimate, LogSearch, TransactionStanding } from "../../chain.js";
 import type { Clock } from "../../domain/clock.js";
 import type { Read } from "../../ports.js";
 import { addressOf, recoverAddress } from "./fake-signer.js";
@@ -20,9 +20,13 @@ export const BRIDGE = `0x${"44".repeat(20)}`;
 const BLOCK_MS = 2_000;
 const TIP = 1n;
 const NO_RECEIPTS: ReadonlyMap<string, Receipt> = new Map();
+/** Of a log that says whom the venue paid. */
+export const PAID_TOPIC = "paid";
 const APPROVE_GAS = 50_000n;
 const DEPOSIT_GAS = 120_000n;
 const WORD = 64;
+/** Of one search. */
+const LOG_BLOCKS = 50;
 
 /** Of one call. `lost` never arrives, `unheard` acts and its answer is lost, `lagging` answers for two blocks ago. */
 export type ChainWeather = "fine" | "lost" | "unheard" | "lagging";
@@ -56,6 +60,14 @@ interface Block {
   readonly state: State;
   readonly transactions: readonly Transaction[];
   readonly receipts: ReadonlyMap<string, Receipt>;
+  readonly payments: readonly Payment[];
+  readonly atMs: number;
+}
+
+/** What a venue writes there. */
+interface Payment {
+  readonly hash: string;
+  readonly log: ChainLog;
 }
 
 /** What the chain's contracts took for the venue. */
@@ -85,6 +97,7 @@ export class FakeChain {
   #minedMs: number;
   #serial = 0;
   readonly #pool = new Map<string, Transaction>();
+  readonly #payments: Payment[] = [];
   /** Every transaction that a pool ever took. */
   readonly arrived = new Set<string>();
 
@@ -124,6 +137,8 @@ export class FakeChain {
     for (const { transactions } of gone)
       for (const transaction of transactions) if (!isForgotten) this.#pool.set(transaction.hash, transaction);
     for (const _ of gone) this.#blocks.push(this.#block(this.#head(), [], NO_RECEIPTS));
+    // The venue sends its own again.
+    for (const { payments } of gone) this.#payments.push(...payments);
   }
 
   /** What waits is forgotten. */
@@ -138,6 +153,21 @@ export class FakeChain {
     const nonce = state.nonces.get(account) ?? 0;
     const next = { ...state, nonces: new Map(state.nonces).set(account, nonce + 1) };
     this.#blocks.push(this.#block(next, [], new Map()));
+  }
+
+  /** The venue pays; in the next block. */
+  pay(log: ChainLog): void {
+    this.#catchUp();
+    this.#payments.push({ hash: `0x${(++this.#serial).toString(16).padStart(WORD, "f")}`, log });
+  }
+
+  /** Payments that are in the chain as it is now, by their transactions, each with its confirmations. */
+  paid(): ReadonlyMap<string, number> {
+    this.#catchUp();
+    const depths = this.#blocks.flatMap(({ payments }, number) =>
+      payments.map(({ hash }) => [hash, this.#blocks.length - number] as const),
+    );
+    return new Map(depths);
   }
 
   /** Some of its first token goes elsewhere. */
@@ -177,6 +207,14 @@ export class FakeChain {
         return read(() => ({ maxFeePerGas, maxPriorityFeePerGas: TIP }));
       },
       estimateGas: (call) => read((state) => estimate(state, call.from, call.to, hex(call.data))),
+      logs: {
+        heightAt: (timeMs) =>
+          read(() => {
+            const after = this.#blocks.findIndex(({ atMs }) => atMs > timeMs);
+            return Math.max(0, (after < 0 ? this.#blocks.length : after) - 1);
+          }),
+        final: (search) => gate(() => read(() => this.#finalLogs(search))),
+      },
       broadcast: (raw) => gate(async () => this.#broadcast(raw)),
       standing: (of) =>
         gate(async () => {
@@ -263,6 +301,16 @@ export class FakeChain {
     return { kind: "open", isKnown: of.hashes.some((hash) => this.#pool.has(hash)) };
   }
 
+  #finalLogs({ contract, topics, fromHeight }: LogSearch) {
+    const nextHeight = Math.min(fromHeight + LOG_BLOCKS, Math.max(fromHeight, this.#blocks.length - CONFIRMATIONS + 1));
+    const logs = this.#blocks.slice(fromHeight, nextHeight).flatMap(({ payments }) =>
+      payments
+        .filter(({ log }) => log.address === contract && topics.every((topic, at) => topic === log.topics[at]))
+        .map(({ hash, log }) => ({ ...log, hash })),
+    );
+    return { logs, nextHeight };
+  }
+
   #at(weather: ChainWeather): { readonly number: number; readonly state: State } {
     this.#catchUp();
     const number = Math.max(0, this.#blocks.length - 1 - (weather === "lagging" ? 2 : 0));
@@ -299,7 +347,9 @@ export class FakeChain {
   }
 
   #block(state: State, transactions: readonly Transaction[], receipts: ReadonlyMap<string, Receipt>): Block {
-    return { hash: `0x${(++this.#serial).toString(16).padStart(WORD, "0")}`, state, transactions, receipts };
+    const hash = `0x${(++this.#serial).toString(16).padStart(WORD, "0")}`;
+    const payments = this.#payments.splice(0);
+    return { hash, state, transactions, receipts, payments, atMs: this.#clock.wallMs() };
   }
 
   #head(): State {

@@ -3,12 +3,14 @@
  * by its own number, the fee is inside. `listed`: a vault takes by allowance, a withdrawal is found by amount and time, the
  * fee is signed and comes on top, and the account's key is wanted. Both keep a list that lags, and a log of what they did.
  */
+import type { ChainLog } from "../../chain.js";
 import type { VirtualClock } from "../../domain/virtual-clock.js";
 import type { AccountSession, Read } from "../../ports.js";
 import type {
   DepositRoute,
   MoneyOutcome,
   PastWithdrawal,
+  PayoutEvent,
   Token,
   VenueMoney,
   WithdrawalAsk,
@@ -21,6 +23,7 @@ import {
   type DepositEvent,
   type FakeChain,
   OLD_TOKEN,
+  PAID_TOPIC,
   takenIn,
   TOKEN,
   VAULT,
@@ -81,6 +84,8 @@ export class FakeMoney {
   paidHash: string = `0x${"ab".repeat(32)}`;
   /** Its list shows what left the account, and nothing after. */
   hidesPayments = false;
+  /** The chain shows its payments. */
+  paysOnChain = false;
   /** There is nothing to move. */
   refusesMoves = false;
   /** Its list has ids of its own, and not those of its replies. */
@@ -163,6 +168,7 @@ export class FakeMoney {
         },
         send: (act, signature) => gate(() => this.#sent(() => this.#withdraw(act.request, signature))),
         look: (withdrawal) => look(() => this.#payout(withdrawal)),
+        payoutEvent: this.paysOnChain ? ({ request }) => eventOf(request) : null,
       },
       internal: isListed
         ? {
@@ -261,6 +267,7 @@ export class FakeMoney {
       atMs: this.#clock.wallMs(),
       fails: this.failsPayouts,
     });
+    if (this.paysOnChain) this.#clock.setTimer(() => this.#chain.pay(paidLog(nonce, paid)), this.paysMs);
     if (this.failsPayouts) this.balance += debit;
     return { kind: "done", venueId: isInside ? null : id };
   }
@@ -301,6 +308,21 @@ export class FakeMoney {
 const FAILED = { ok: false, code: "TIMEOUT", message: "no answer", retryAfterMs: null } as const;
 const USDC: Token = { chainId: CHAIN_ID, symbol: "USDC", address: TOKEN, decimals: 6, resetsAllowance: false };
 const OLD: Token = { chainId: CHAIN_ID, symbol: "OLD", address: OLD_TOKEN, decimals: 6, resetsAllowance: true };
+
+/** Of the payment with this number. */
+function paidLog(nonce: number, paid: bigint): ChainLog {
+  return { address: BRIDGE, topics: [PAID_TOPIC, ACCOUNT], data: encoded("", BigInt(nonce), paid) };
+}
+
+function eventOf(text: string): PayoutEvent {
+  const { nonce } = JSON.parse(text) as Request;
+  const topics = [PAID_TOPIC, ACCOUNT];
+  const word = (data: Uint8Array, at: number) => BigInt(`0x${Buffer.from(data.subarray(at, at + 32)).toString("hex")}`);
+  return {
+    ...{ contract: BRIDGE, topics, sinceMs: nonce },
+    paid: ({ data }) => (word(data, 0) === BigInt(nonce) ? word(data, 32) : null),
+  };
+}
 
 function requestOf({ receiver, amount }: WithdrawalAsk, fee: bigint, nonce: number): Request {
   return { nonce, receiver, amount: amount.toString(), fee: fee.toString() };

@@ -26,6 +26,8 @@ export async function runModel(seed: number): Promise<ModelRun> {
   if (chance(0.5)) world.chain.allow(OLD_TOKEN, ACCOUNT, VAULT, 5n);
   for (const money of monies) money.repeats = pick(["refused", "again"]);
   world.named.extraFee = chance(0.3) ? 3n : 0n;
+  world.named.paysOnChain = chance(0.5);
+  world.named.hidesPayments = world.named.paysOnChain;
   world.listed.listsOwnIds = chance(0.5);
   const intents: Intent[] = [];
   let serial = 0;
@@ -86,7 +88,8 @@ export async function runModel(seed: number): Promise<ModelRun> {
     world.chain.baseFee = pick([10n, 10n, 12n, 60n]);
     const signerCode = pick(["SIGNER_UNAVAILABLE", "APPROVAL_PENDING", "POLICY_REFUSED"] as const);
     world.signerError = chance(0.15) ? new ServiceError(signerCode) : null;
-    for (const money of monies) money.failsPayouts = chance(0.1);
+    // A venue that shows no payment does not show that there is none.
+    for (const money of monies) money.failsPayouts = chance(0.1) && !money.hidesPayments;
     for (const trouble of troubles) if (chance(0.15)) world.clock.setTimer(trouble, Math.floor(random.next() * 20_000));
     await Promise.all(chance(0.4) ? [asked(), asked()] : [asked()]);
     if (chance(0.35)) world.chain.reorg(pick([1, 2]), chance(0.3));

@@ -16,7 +16,7 @@ import type { TransferParts } from "../transfer-parts.js";
 import { NO_TRANSFER_RECORD, type TransferRecord } from "../transfer-record.js";
 import type { TransferRow } from "../transfer-row.js";
 import { Transfers } from "../transfers.js";
-import { CHAIN_ID, FakeChain } from "./fake-chain.js";
+import { CHAIN_ID, CONFIRMATIONS, FakeChain } from "./fake-chain.js";
 import { FakeMoney } from "./fake-money.js";
 import { ACCOUNT, signedWith } from "./fake-signer.js";
 
@@ -47,6 +47,8 @@ export class TransferWorld {
   signerError: ServiceError | null = null;
   /** The count of the store, as the next life has it. */
   instance: TransferParts["instance"] = null;
+  /** As the next life is configured. */
+  hasChain = true;
   /** What was found wrong at a change of a row. */
   readonly wrongs: string[] = [];
   /** States in which a life ended, with how often. */
@@ -81,7 +83,7 @@ export class TransferWorld {
           });
         },
       },
-      chains: new Map([[CHAIN_ID, this.chain.port(gate)]]),
+      chains: new Map(this.hasChain ? [[CHAIN_ID, this.chain.port(gate)]] : []),
       rails: new Map([this.named, this.listed].map((money) => [money.venue, money.port(gate)])),
       openSession: async (_walletId, venue, payer) => (venue === "venueone" ? this.named : this.listed).session(payer),
       ...{ instance: this.instance, blocks: { assertFree() {} } },
@@ -183,14 +185,21 @@ export class TransferWorld {
     return rows.some((row) => row.kind === "deposit" && row.isCreditAwaited);
   }
 
+  #isPaidOnChain({ venue }: TransferRow): boolean {
+    return venue === this.named.venue && this.named.paysOnChain;
+  }
+
   #heard(row: TransferRow): void {
     const before = this.#last.get(row.transferId);
     this.#last.set(row.transferId, row);
     const isOver = before !== undefined && (before.state === "confirmed" || before.state === "failed");
     if (isOver && before.state !== row.state) this.wrongs.push(`${row.kind} went from ${before.state} to ${row.state}`);
+    if (row.kind === "withdrawal" && row.state === "confirmed" && this.#isPaidOnChain(row))
+      if ((this.chain.paid().get(row.hash ?? "") ?? 0) < CONFIRMATIONS)
+        this.wrongs.push("a withdrawal was confirmed before its payment was final");
     if (row.kind !== "deposit" || row.state !== "confirmed" || before?.state === "confirmed") return;
     const event = this.chain.deposits().find(({ hash }) => hash === row.steps.at(-1)?.mined?.hash);
-    if ((event?.confirmations ?? 0) < 4) this.wrongs.push("a deposit was confirmed before it was final");
+    if ((event?.confirmations ?? 0) < CONFIRMATIONS) this.wrongs.push("a deposit was confirmed before it was final");
   }
 }
 

@@ -1,0 +1,102 @@
+/** Withdrawals of a venue that shows what left the account alone: the chain says what was paid. */
+import { describe, expect, it } from "vitest";
+import { FEE } from "./test/fake-money.js";
+import { CONFIRMATIONS } from "./test/fake-chain.js";
+import { type Life, TransferWorld } from "./test/transfer-world.js";
+import type { WithdrawalRow } from "./transfer-row.js";
+
+const AMOUNT = 7_000_000n;
+const BLOCK_MS = 2_000;
+
+async function scene() {
+  const world = new TransferWorld();
+  world.named.hidesPayments = true;
+  world.named.paysOnChain = true;
+  const life = await world.live();
+  life.keeper.start();
+  return { world, life };
+}
+
+const asked = (world: TransferWorld, life: Life, amount = AMOUNT): Promise<WithdrawalRow> =>
+  world.answered(life, life.transfers.withdraw(world.withdrawal(world.named, amount)));
+
+const rowOf = async (life: Life, { transferId }: WithdrawalRow) =>
+  (await life.transfers.find(transferId)) as WithdrawalRow;
+
+describe("a withdrawal whose venue shows only that it left", () => {
+  it("is under way until the chain has its payment for good, and then confirmed with its transaction", async () => {
+    const { world, life } = await scene();
+    const row = await asked(world, life);
+    await world.clock.advanceAsync(world.named.paysMs - BLOCK_MS);
+    expect(await rowOf(life, row)).toMatchObject({ state: "broadcast", payout: "pending", hash: null });
+    await world.untilQuiet(life);
+    const [hash] = world.chain.paid().keys();
+    expect(await rowOf(life, row)).toMatchObject({
+      ...{ state: "confirmed", reason: null, payout: "completed", paid: (AMOUNT - FEE).toString() },
+      ...{ hash, venueId: "w-1" },
+    });
+  });
+
+  it("is not paid by a block that the chain may lose yet", async () => {
+    const { world, life } = await scene();
+    const row = await asked(world, life);
+    await world.clock.advanceAsync(world.named.paysMs);
+    for (let reorg = 0; reorg < 40; reorg++) {
+      await world.clock.advanceAsync((CONFIRMATIONS - 2) * BLOCK_MS);
+      expect((await rowOf(life, row)).state, `after ${reorg} reorgs`).toBe("broadcast");
+      world.chain.reorg(CONFIRMATIONS - 1, true);
+    }
+    await world.untilQuiet(life);
+    expect(await rowOf(life, row)).toMatchObject({ state: "confirmed", hash: [...world.chain.paid().keys()][0] });
+  });
+
+  it("waits where no endpoint answers, and is found when one does", async () => {
+    const { world, life } = await scene();
+    const row = await asked(world, life);
+    world.chain.weather = () => "lost";
+    await world.clock.advanceAsync(3_600_000);
+    expect(await rowOf(life, row)).toMatchObject({ state: "broadcast", payout: "pending", reason: null });
+    world.chain.weather = () => "fine";
+    await world.untilQuiet(life);
+    expect((await rowOf(life, row)).state).toBe("confirmed");
+  });
+
+  it("is never that of another one of the same amount", async () => {
+    const { world, life } = await scene();
+    world.named.paysMs = 30 * 86_400_000;
+    const never = await asked(world, life);
+    world.named.paysMs = 180_000;
+    const soon = await asked(world, life);
+    await world.clock.advanceAsync(3_600_000);
+    expect([(await rowOf(life, soon)).state, (await rowOf(life, never)).state]).toEqual(["confirmed", "broadcast"]);
+    expect((await rowOf(life, soon)).hash).toBe([...world.chain.paid().keys()][0]);
+  });
+
+  it("is searched for by the next start as well, from the time of its act on", async () => {
+    const { world, life } = await scene();
+    const row = await asked(world, life);
+    await world.clock.advanceAsync(60_000);
+    await life.keeper.stop();
+    await world.clock.advanceAsync(6 * 3_600_000);
+    const next = await world.live();
+    await world.untilQuiet(next);
+    expect(await rowOf(next, row)).toMatchObject({ state: "confirmed", payout: "completed" });
+  });
+
+  it("stays under way while the chain is not configured any more", async () => {
+    const { world, life } = await scene();
+    const row = await asked(world, life);
+    await world.clock.advanceAsync(60_000);
+    await life.keeper.stop();
+    world.hasChain = false;
+    const without = await world.live();
+    without.keeper.start();
+    await world.clock.advanceAsync(3_600_000);
+    expect(await rowOf(without, row)).toMatchObject({ state: "broadcast", payout: "pending" });
+    await without.keeper.stop();
+    world.hasChain = true;
+    const next = await world.live();
+    await world.untilQuiet(next);
+    expect((await rowOf(next, row)).state).toBe("confirmed");
+  });
+});
