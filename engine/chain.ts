@@ -60,6 +60,20 @@ export type TransactionStanding =
    */
   | { readonly kind: "replaced" };
 
+/** Of one contract, from a height on. A topic that is null may be any. */
+export interface LogSearch {
+  readonly contract: string;
+  readonly topics: readonly (string | null)[];
+  readonly fromHeight: number;
+}
+
+export interface LogsFound {
+  /** Each with the hash of its transaction, the lowest first. */
+  readonly logs: readonly (ChainLog & { readonly hash: string })[];
+  /** From where the next search goes on; what may be shown later yet is not behind it. */
+  readonly nextHeight: number;
+}
+
 /** `refused`: the endpoint took it not, and for a reason that holds for all (malformed, too little gas money). */
 export type BroadcastOutcome =
   | { readonly kind: "taken" }
@@ -67,12 +81,20 @@ export type BroadcastOutcome =
   /** It may be in a pool: a time-out, an answer that says nothing, `already known`, `nonce too low`. */
   | { readonly kind: "unknown" };
 
+export interface ChainLogs {
+  /** One that the chain had at that time or before it; not many blocks before, so a search from there is no long one. */
+  heightAt(timeMs: number, options: CallOptions): Promise<Read<number>>;
+  /** Of a part of what is asked for, of bounded length: what is final there. */
+  final(search: LogSearch, options: CallOptions): Promise<Read<LogsFound>>;
+}
+
 export interface Chain {
   readonly chainId: number;
   /** Blocks that make a transaction final. */
   readonly confirmations: number;
   /** No transaction is to offer more; `gasPrice` never does. */
   readonly priceMax: GasPrice;
+  readonly logs: ChainLogs;
   nativeBalance(address: string, options: CallOptions): Promise<Read<bigint>>;
   tokenBalance(token: string, address: string, options: CallOptions): Promise<Read<bigint>>;
   allowance(token: string, owner: string, spender: string, options: CallOptions): Promise<Read<bigint>>;

@@ -17,6 +17,7 @@ import { keccak256 } from "../../../engine/custody/digest/bytes.js";
 import { type FailedRead, failedRead } from "../net/call-results.js";
 import { WireFault } from "../room/wire-fields.js";
 import { broadcastOutcome } from "./broadcast-outcome.js";
+import { EvmLogs } from "./evm-logs.js";
 import { estimateOf } from "./gas-estimate.js";
 import { type GasLimits, gasPriceOf } from "./gas-price.js";
 import { asAddress, asHash, type Hex, toHex } from "./hex.js";
@@ -46,6 +47,7 @@ export class EvmChain implements Chain {
   readonly chainId: number;
   readonly confirmations: number;
   readonly priceMax: GasPrice;
+  readonly logs: EvmLogs;
   readonly #pool: RpcPool;
   readonly #options: EvmChainOptions;
   readonly #decimals = new Map<string, number>();
@@ -61,6 +63,7 @@ export class EvmChain implements Chain {
     this.priceMax = options.gasLimits;
     this.#options = options;
     this.#pool = new RpcPool(options);
+    this.logs = new EvmLogs(this.#pool, confirmations, options.clock);
   }
 
   /** Endpoints that must show the same before anything is final. */

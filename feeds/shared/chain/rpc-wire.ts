@@ -81,6 +81,12 @@ export interface WireBlock {
   readonly baseFeePerGas: bigint | null;
 }
 
+/** Unix epoch, ms. Null: it has no such block. */
+export function readBlockTime(value: unknown): number | null {
+  if (value === null) return null;
+  return readCount(asFields(value, "block")["timestamp"], "timestamp") * 1_000;
+}
+
 /** Null: it has no such block. */
 export function readBlock(value: unknown): WireBlock | null {
   if (value === null) return null;
@@ -135,6 +141,40 @@ function readLog(log: Fields, hash: string, blockHash: string): ChainLog {
   const topics = asList(log["topics"], "topics").map((topic) => readHash(topic, "topic"));
   if (topics.length > TOPICS_MAX) throw new WireFault("topics", "are too many");
   return { address: readAddress(log["address"], "address"), topics, data: readData(log["data"], "data") };
+}
+
+export interface WireLog extends ChainLog {
+  /** Of its transaction. */
+  readonly hash: string;
+  readonly blockNumber: number;
+  readonly blockHash: string;
+  readonly logIndex: number;
+}
+
+/** A log of another contract, event or height than was asked for is a fault, as is one that a reorg took away. */
+export function readLogs(
+  value: unknown,
+  of: {
+    readonly contract: string;
+    readonly topics: readonly (string | null)[];
+    readonly fromHeight: number;
+    readonly toHeight: number;
+  },
+): readonly WireLog[] {
+  return asList(value, "logs").map((item) => {
+    const log = asFields(item, "log");
+    const [hash, blockHash] = [
+      readHash(log["transactionHash"], "transactionHash"),
+      readHash(log["blockHash"], "blockHash"),
+    ];
+    const one = readLog(log, hash, blockHash);
+    const blockNumber = readCount(log["blockNumber"], "blockNumber");
+    const isAsked =
+      one.address === of.contract && of.topics.every((topic, at) => topic === null || topic === one.topics[at]);
+    if (!isAsked || blockNumber < of.fromHeight || blockNumber > of.toHeight || log["removed"] === true)
+      throw new WireFault("log", "is none that was asked for");
+    return { ...one, hash, blockNumber, blockHash, logIndex: readCount(log["logIndex"], "logIndex") };
+  });
 }
 
 /** Whether it knows a transaction, and has it in a block. A transaction of another hash is a fault. */

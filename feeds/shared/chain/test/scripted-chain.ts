@@ -26,6 +26,8 @@ export class ScriptedChain {
   nonceAt: (height: number) => number = () => 7;
   pendingNonce = 7;
   readonly mined = new Map<string, MinedAt>();
+  /** Transactions with a log that is searched for. */
+  readonly written = new Map<string, MinedAt>();
   readonly waiting = new Set<string>();
   balance = 10n;
   baseFee: bigint = 1_000_000_000n;
@@ -56,6 +58,18 @@ export class ScriptedChain {
     };
   }
 
+  /** In this range, both counted. */
+  logs({ fromBlock, toBlock }: { readonly fromBlock: string; readonly toBlock: string }): Record<string, unknown>[] {
+    const isAsked = ({ height }: MinedAt) => height >= Number(fromBlock) && height <= Number(toBlock);
+    return [...this.written]
+      .filter(([, at]) => isAsked(at) && at.height <= this.head)
+      .map(([transactionHash, { height, blockHash, logData }]) => ({
+        ...{ address: TOKEN, topics: [hashOf("topic"), hashOf("other")], data: logData ?? "0x01", transactionHash },
+        ...{ blockNumber: toQuantity(height), blockHash: blockHash ?? this.blockHash(height), logIndex: "0x0" },
+        removed: false,
+      }));
+  }
+
   replies(): Record<string, Reply> {
     return {
       eth_chainId: () => toQuantity(this.chainId),
@@ -64,7 +78,8 @@ export class ScriptedChain {
         const height = tag === "latest" ? this.head : Number(tag);
         if (height > this.head) return null;
         const baseFeePerGas = toQuantity(this.baseFee);
-        return { number: toQuantity(height), hash: this.blockHash(height), baseFeePerGas };
+        const timestamp = toQuantity(height);
+        return { number: toQuantity(height), hash: this.blockHash(height), timestamp, baseFeePerGas };
       },
       eth_getTransactionCount: ([, tag]) =>
         toQuantity(tag === "pending" ? this.pendingNonce : this.nonceAt(tag === "latest" ? this.head : Number(tag))),
@@ -75,6 +90,7 @@ export class ScriptedChain {
         const receipt = this.receipt(text);
         return receipt === null ? null : { hash: text, blockHash: receipt["blockHash"] };
       },
+      eth_getLogs: ([filter]) => this.logs(filter as { fromBlock: string; toBlock: string }),
       eth_getBalance: () => toQuantity(this.balance),
       eth_maxPriorityFeePerGas: () => toQuantity(this.tip),
       eth_call: () => word(this.balance),
