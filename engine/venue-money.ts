@@ -79,7 +79,7 @@ export interface WithdrawalTerms {
 export type WithdrawalStanding =
   | { readonly kind: "absent" }
   | {
-      /** `left`: it has left the account, and the venue never shows more of it. */
+      /** `left`: it has left the account, and the venue never shows more of it (`payoutEvent`). */
       readonly kind: "pending" | "left" | "completed";
       readonly venueId: string;
       readonly hash: string | null;
@@ -99,6 +99,17 @@ export interface PastWithdrawal {
   readonly venueId: string | null;
   /** Whether the venue's id is known to be of another withdrawal of the account. */
   isOthers(venueId: string): Promise<boolean>;
+}
+
+/** What the chain of a withdrawal's token has once it is paid. */
+export interface PayoutEvent {
+  readonly contract: string;
+  /** A topic that is null may be any. */
+  readonly topics: readonly (string | null)[];
+  /** By the chain's time: no such log is older. */
+  readonly sinceMs: number;
+  /** What it paid; null: the log is of another withdrawal. */
+  paid(log: ChainLog): bigint | null;
 }
 
 /** A withdrawal is an act that the wallet signs; the venue may want it sent with a key of the account, too. */
@@ -129,6 +140,18 @@ export interface WithdrawalRail {
     session: AccountSession | null,
     options: CallOptions,
   ): Promise<Read<WithdrawalStanding>>;
+  /**
+   * How the chain tells that one which has `left` is paid, `shown` being what the history has of it. Null: it does not, and
+   * so for an act of another program.
+   */
+  readonly payoutEvent:
+    | ((
+        withdrawal: Pick<PastWithdrawal, "ask" | "request"> & {
+          readonly fee: bigint;
+          readonly shown: bigint | null;
+        },
+      ) => PayoutEvent | null)
+    | null;
 }
 
 export interface InternalTransferAsk {

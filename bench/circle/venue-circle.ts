@@ -200,9 +200,7 @@ class Trip {
       const done = await this.#withdraw(account, amount, false);
       paid += amount - (isInside ? fee : 0n);
       fees += fee;
-      // The other venue does not say what its bridge paid; the chain does.
-      if (this.#venue === NATIVE_VENUE)
-        await this.#ended(String(done["transferId"]), (row) => row["payout"] === "completed");
+      await this.#ended(String(done["transferId"]), (row) => row["payout"] === "completed");
       const due = before.token - parseAtto(DEPOSIT) + paid;
       await this.#user.until("the money back on chain", async () => ((await this.#held()).token >= due ? true : null));
       await this.#step(

@@ -86,6 +86,20 @@ export function withdrawalLooked(row: WithdrawalRow, look: WithdrawalLook, nowMs
   }
 }
 
+/** The chain has the payment, and for good. */
+export function payoutFound(
+  row: WithdrawalRow,
+  { hash, paid }: { readonly hash: string; readonly paid: bigint },
+  nowMs: number,
+): WithdrawalRow {
+  if (isEnded(row)) return row;
+  return {
+    ...row,
+    ...{ state: "confirmed", reason: null, reasonText: "", isAccepted: true },
+    ...{ payout: "completed", hash, paid: paid.toString(), updatedAtMs: nowMs },
+  };
+}
+
 /** After a look that showed nothing: the same bytes may go once more. */
 export function maySendAgain(row: WithdrawalRow, { standing, lookedAtMs, lagMs }: WithdrawalLook): boolean {
   if (standing.kind !== "absent" || isEnded(row) || row.isAccepted || row.lastSentAtMs === null) return false;

@@ -8,10 +8,10 @@ import type { Logger } from "../domain/logger.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import type { AccountSession, CallOptions, Read } from "../ports.js";
 import type { Instance } from "../storage/instance/instance.js";
-import type { VenueMoney } from "../venue-money.js";
+import type { VenueMoney, WithdrawalAsk } from "../venue-money.js";
 import type { AskBlocks } from "./ask-blocks.js";
 import type { TransferBook } from "./transfer-book.js";
-import type { TransferRow } from "./transfer-row.js";
+import type { TransferRow, WithdrawalRow } from "./transfer-row.js";
 
 export interface TransferParts {
   readonly book: TransferBook;
@@ -154,4 +154,9 @@ export function laneOf(
 /** Of all venues together: they share the nonces of the account. */
 export function depositLane(chainId: number | undefined, account: string): string {
   return `chain/${chainId}/${account}`;
+}
+
+/** What its venue is asked for. */
+export function askOf({ account, receiver, token, chainId, amount, accountType }: WithdrawalRow): WithdrawalAsk {
+  return { account, receiver, token: { ...token, chainId }, amount: BigInt(amount), accountType };
 }

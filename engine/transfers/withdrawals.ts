@@ -2,17 +2,20 @@
  * Carries a withdrawal on by one round: signs its act and sends it, or reads the venue's history, and only then sends the
  * same act again. In the turn of its lane (the account at its venue).
  *
+ * A venue that shows what left the account alone is followed on the chain (payout-searches.ts).
+ *
  * Invariants: one act for a withdrawal, signed once, durable with its signature before it is sent. Without an answer of
  * the history nothing is sent a second time.
  */
 import { ServiceError } from "../domain/errors.js";
 import type { AccountSession, CallOptions } from "../ports.js";
-import type { MoneyOutcome, WithdrawalAsk, WithdrawalRail } from "../venue-money.js";
+import type { MoneyOutcome, WithdrawalRail, WithdrawalStanding } from "../venue-money.js";
 import {
   actSigned,
   failedAct,
   isOver,
   maySendAgain,
+  payoutFound,
   SEND_MARGIN_MS,
   sentAgain,
   withdrawalLooked,
@@ -20,6 +23,7 @@ import {
 } from "./act-steps.js";
 import {
   answerOf,
+  askOf,
   callOptions,
   isSignerAway,
   isUnsettledSigning,
@@ -30,6 +34,7 @@ import {
   readValue,
   withSession,
 } from "./transfer-parts.js";
+import { PayoutSearches } from "./payout-searches.js";
 import { isEnded, isOpen, isPutBack, type WithdrawalRow } from "./transfer-row.js";
 
 const UNANSWERED: MoneyOutcome = { kind: "unknown" };
@@ -40,8 +45,11 @@ export class Withdrawals {
   /** By row that the venue has not shown yet: when it was sent last, or looked for first, on the monotonic clock. */
   readonly #watched = new Map<string, number>();
 
+  readonly #payouts: PayoutSearches;
+
   constructor(parts: TransferParts) {
     this.#parts = parts;
+    this.#payouts = new PayoutSearches(parts);
   }
 
   /** In the turn of the lane. Returns the row as it is then. Rejects with what the signer refuses and STORE_UNAVAILABLE. */
@@ -50,13 +58,16 @@ export class Withdrawals {
     if (rail === undefined || isEnded(row)) return row;
     const options = callOptions(mode, row);
     if (row.act.signature === null && row.state === "created") return this.#begin(row, rail, { mode, options });
+    // Its venue says no more of it than it has.
+    if (row.payout === "pending" && rail.payoutEvent !== null) return this.#searchPayout(row, options);
     const after = await withSession(this.#parts, row, options, async (session) => {
       const lookedAtMs = this.#now();
       const watchedMs = this.#watchedMs(row);
       const read = await this.#look(row, rail, session, options);
       if (read === null) return row;
       const isByNumber = rail.isMatchedById || row.venueId !== null;
-      const look = { standing: read.value, lookedAtMs, lagMs: rail.historyLagMs, watchedMs, isByNumber };
+      const standing = this.#followed(row, rail, read.value);
+      const look = { standing, lookedAtMs, lagMs: rail.historyLagMs, watchedMs, isByNumber };
       const next = await this.#save(row, (one) => withdrawalLooked(one, look, this.#now()));
       if (isPutBack(next) || !rail.actsOnce || !maySendAgain(next, look) || (rail.needsKey && session === null))
         return next;
@@ -132,6 +143,17 @@ export class Withdrawals {
     return readValue(this.#parts, () => rail.look(withdrawal, session, options));
   }
 
+  /** What has left is under way as long as there is a chain to ask for its payment. */
+  #followed({ chainId }: WithdrawalRow, rail: WithdrawalRail, standing: WithdrawalStanding): WithdrawalStanding {
+    const isFollowed = rail.payoutEvent !== null && this.#parts.chains.has(chainId);
+    return standing.kind === "left" && isFollowed ? { ...standing, kind: "pending" } : standing;
+  }
+
+  async #searchPayout(row: WithdrawalRow, options: CallOptions): Promise<WithdrawalRow> {
+    const found = await this.#payouts.look(row, options);
+    return found === null ? row : this.#save(row, (one) => payoutFound(one, found, this.#now()));
+  }
+
   #watchedMs({ transferId }: WithdrawalRow): number {
     const nowNs = this.#parts.clock.monoNs();
     const sinceNs = this.#watched.get(transferId) ?? nowNs;
@@ -141,15 +163,14 @@ export class Withdrawals {
 
   async #save(row: WithdrawalRow, change: (row: WithdrawalRow) => WithdrawalRow): Promise<WithdrawalRow> {
     const next = await this.#parts.book.update(row, change);
-    if (!isOpen(next)) this.#watched.delete(next.transferId);
+    if (!isOpen(next)) {
+      this.#watched.delete(next.transferId);
+      this.#payouts.forget(next);
+    }
     return next;
   }
 
   #now(): number {
     return this.#parts.clock.wallMs();
   }
-}
-
-export function askOf({ account, receiver, token, chainId, amount, accountType }: WithdrawalRow): WithdrawalAsk {
-  return { account, receiver, token: { ...token, chainId }, amount: BigInt(amount), accountType };
 }

@@ -111,19 +111,17 @@ export class CellJudge {
     let last: RowFields | undefined;
     const look = async (): Promise<RowFields | null> => {
       last = await rowOf(caller, transferId);
-      return (await this.#isEnd(last)) ? last : null;
+      return this.#isEnd(last) ? last : null;
     };
     return found(() => `${this.name} ends: ${JSON.stringify(last)}`, look);
   }
 
-  async #isEnd({ state, venueId, payout }: RowFields): Promise<boolean> {
+  #isEnd({ state, venueId, payout }: RowFields): boolean {
     if (state === "failed") return true;
     if (staysUnknown(this.#money.cell)) return state === "unknown";
     if (kindOf(this.#money.cell) === "deposit") return state === "confirmed" && venueId !== null;
     if (kindOf(this.#money.cell) === "internal") return state === "confirmed";
-    if (this.#money.venue === "venuetwo") return state === "confirmed" && payout === "completed";
-    const paid = await payoutsOnChain(this.#stand, this.#money.payout);
-    return payout === "pending" && paid.includes(this.#money.net);
+    return state === "confirmed" && payout === "completed";
   }
 
   async judge(row: RowFields): Promise<void> {
@@ -184,7 +182,7 @@ export class CellJudge {
       arrived: isForeign ? 0n : now.tokens - before.tokens,
       row: [row.state, row.reason, row.amount, row.paid],
     };
-    const end = isNone ? "unknown" : isOne ? "broadcast" : "confirmed";
+    const end = isNone ? "unknown" : "confirmed";
     expect(seen, this.name).toEqual({
       effects: isNone ? [] : [paid],
       asked: isNone ? 0 : 1,

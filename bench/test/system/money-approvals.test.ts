@@ -160,7 +160,7 @@ describe("a transfer that people must approve", () => {
     expect(withdrawalsTaken(stand.pair, "venueone", wallet.address)).toBe(0);
     signer.model.decision = () => APPROVED;
     signer.model.decide(APPROVED);
-    await rowUntil(wallet, "is at the venue", ({ payout }) => payout === "pending");
+    await rowUntil(wallet, "is paid", ({ payout }) => payout === "completed");
     expect(done(await ask(one))["transferId"]).toBe(transferId);
     expect(withdrawalsTaken(stand.pair, "venueone", wallet.address)).toBe(1);
   });
@@ -173,8 +173,7 @@ describe("a service that is killed while people think", () => {
     signer.model.decision = () => PEOPLE;
     const transferId = await pending(wallet, one);
     await killedAndStarted(APPROVED);
-    const isDone = ({ state, payout }: RowFields) => state === "confirmed" || payout === "pending";
-    await rowUntil(wallet, "is done", isDone);
+    await rowUntil(wallet, "is done", ({ state }) => state === "confirmed");
     expect(done(await ask(one))["transferId"]).toBe(transferId);
     const to = { chainId: 42161, venue: "venueone", to: ALLOWED } as const;
     if (kind === "deposit") expect(await effects(wallet)).toEqual([parseUnits("30", 18)]);

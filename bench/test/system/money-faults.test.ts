@@ -394,11 +394,11 @@ describe("a withdrawal", () => {
     expect(withdrawalsTaken(stand.pair, "venuetwo", wallet.address)).toBe(1);
   });
 
-  it("from venueone whose reply is lost is UNKNOWN, and then shown by the venue", async () => {
+  it("from venueone whose reply is lost is UNKNOWN, then shown by the venue, and paid on its chain", async () => {
     const wallet = await member("venueone");
     stand.proxy("venueone").add({ kind: "lost" }, ({ text }) => text.includes("withdraw3"));
     expect(fieldsOf(await ask(outOfOne(wallet, wallet.address)))).toMatchObject({ success: true, status: "UNKNOWN" });
-    expect(await rowUntil(wallet, "is shown", ({ payout }) => payout === "pending")).toMatchObject({ paid: "19" });
+    expect(await rowUntil(wallet, "is confirmed", isConfirmed)).toMatchObject({ payout: "completed", paid: "19" });
     expect(withdrawalsTaken(stand.pair, "venueone", wallet.address)).toBe(1);
   });
 

@@ -245,6 +245,8 @@ describe("money of a server wallet", () => {
       data: { amount: "20.25", asset: "USDC", fee: "1", feeIsInside: true },
     });
     await until(caller, spot.data["transferId"], ({ payout }) => payout === "completed");
+    const out = await until(caller, paid.data["transferId"], ({ payout }) => payout === "completed");
+    expect(out).toMatchObject({ state: "confirmed", paid: "19.25", txHash: expect.stringMatching(/^0x[0-9a-f]{64}$/) });
     await held(wallet, ["70", "68.75"]);
 
     const listed = done(await caller.ask(`/api/wallets/${walletId}/transfers?limit=2`));

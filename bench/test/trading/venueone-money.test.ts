@@ -1,8 +1,11 @@
 /** Money of a wallet at venueone, by its room's rails against the local venue and its chain: in, out, lost on the way. */
 import type { Hex } from "viem";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { silentLogger } from "../../../engine/domain/logger.js";
+import { createSeededRandom } from "../../../engine/domain/random.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { WithdrawalAsk } from "../../../engine/venue-money.js";
+import { EvmChain } from "../../../feeds/shared/chain/evm-chain.js";
 import { createVenueoneTrading } from "../../../feeds/venueone/trading.js";
 import { startChainWorld } from "../../sim/chain/world.js";
 import { WORLD } from "../../sim/chain/world-plan.js";
@@ -13,6 +16,7 @@ import { signText, stranger, WALLET, WALLET_KEY } from "../support/trading/walle
 import { halfDeps, OPTIONS, untilHolds, unwrapRead } from "../support/trading-half.js";
 
 const CHAIN_ID = 42161;
+const CONFIRMATIONS = 3;
 const BRIDGE = WORLD[CHAIN_ID].bridge as Hex;
 const ELSEWHERE: Hex = "0x00000000000000000000000000000000000000dd";
 const done = { kind: "done", venueId: expect.stringMatching(/^\d{13}$/) };
@@ -76,6 +80,16 @@ async function standing(on: Scene, { ask, act, sentAtMs }: Signed) {
   );
 }
 
+/** As the service reads it. */
+function chainOf({ world, clock }: Scene): EvmChain {
+  const gasLimits = { maxFeePerGas: 1n, maxPriorityFeePerGas: 1n };
+  const urls = [world.chain(CHAIN_ID).rpcUrl];
+  const common = { clock, random: createSeededRandom(1), logger: silentLogger };
+  const chain = new EvmChain({ ...common, chainId: CHAIN_ID, urls, confirmations: CONFIRMATIONS, gasLimits });
+  onTestFinished(() => chain.close(0));
+  return chain;
+}
+
 const available = async (on: Scene) => unwrapRead(await on.rail.terms(on.ask, null, OPTIONS)).available;
 const paid = (on: Scene) => on.world.balance(CHAIN_ID, "USDC", ELSEWHERE);
 
@@ -116,6 +130,32 @@ describe("a withdrawal at venueone", () => {
     expect(await standing(on, ours)).toEqual({ kind: "left", venueId, hash: null, paid: 99_250_000n });
     await on.blocks(2);
     expect(await paid(on)).toBe("99.25");
+  });
+
+  it("is found on the chain once its payment is final, by its own number alone", async () => {
+    const on = await scene();
+    const [ours, like] = [await signed(on), await signed(on)];
+    for (const one of [ours, like]) expect(await send(on, one)).toEqual(done);
+    const chain = chainOf(on);
+    const paidOn = async ({ ask, act: { request } }: Signed): Promise<readonly [hash: string, paid: bigint][]> => {
+      const event = on.rail.payoutEvent?.({ ask, request, fee: 1_000_000n, shown: null }) ?? null;
+      if (event === null) throw new Error("no event");
+      const fromHeight = unwrapRead(await chain.logs.heightAt(event.sinceMs, OPTIONS));
+      const { logs } = unwrapRead(await chain.logs.final({ ...event, fromHeight }, OPTIONS));
+      return logs.flatMap((log) => {
+        const amount = event.paid(log);
+        return amount === null ? [] : [[log.hash, amount] as const];
+      });
+    };
+    expect(await paidOn(ours)).toEqual([]);
+    // Each is requested, then paid; the venue waits for a block between the two.
+    await on.blocks(4);
+    await on.world.chain(CHAIN_ID).mine(CONFIRMATIONS);
+    const [[hash], [other]] = [await paidOn(ours), await paidOn(like)];
+    expect([hash?.[1], other?.[1]]).toEqual([99_250_000n, 99_250_000n]);
+    expect(hash?.[0]).not.toBe(other?.[0]);
+    await on.world.chain(CHAIN_ID).reorg(CONFIRMATIONS + 4);
+    expect(await paidOn(ours)).toEqual([]);
   });
 
   it("is the venue's once, however often the same bytes come", async () => {

@@ -303,11 +303,13 @@ export class FakeChain {
 
   #finalLogs({ contract, topics, fromHeight }: LogSearch) {
     const nextHeight = Math.min(fromHeight + LOG_BLOCKS, Math.max(fromHeight, this.#blocks.length - CONFIRMATIONS + 1));
-    const logs = this.#blocks.slice(fromHeight, nextHeight).flatMap(({ payments }) =>
-      payments
-        .filter(({ log }) => log.address === contract && topics.every((topic, at) => topic === log.topics[at]))
-        .map(({ hash, log }) => ({ ...log, hash })),
-    );
+    const logs = this.#blocks
+      .slice(fromHeight, nextHeight)
+      .flatMap(({ payments }) =>
+        payments
+          .filter(({ log }) => log.address === contract && topics.every((topic, at) => topic === log.topics[at]))
+          .map(({ hash, log }) => ({ ...log, hash })),
+      );
     return { logs, nextHeight };
   }
 

@@ -26,12 +26,15 @@ export interface MoneyRailsDeps {
 
 export function createMoneyRails({ clock, route, ...deps }: MoneyRailsDeps): VenueMoney {
   const { clockOffsetMs, isMainnet, rest } = deps;
-  const routes = [bridgeRoute(route ?? DEFAULT_ROUTES[isMainnet ? "main" : "test"])];
+  const way = route ?? DEFAULT_ROUTES[isMainnet ? "main" : "test"];
+  const routes = [bridgeRoute(way)];
+  const bridge = way.bridge.toLowerCase();
+  const tokens = routes.map(({ token }) => token);
   const ledger = new LedgerSearch(rest, clock);
   const collateral = new CollateralReads(rest, clock);
   return {
     deposits: new VenueoneDeposits({ ledger, routes, clockOffsetMs }),
-    withdrawals: new VenueoneWithdrawals({ ...deps, ledger, collateral, tokens: routes.map(({ token }) => token) }),
+    withdrawals: new VenueoneWithdrawals({ ...deps, ledger, collateral, tokens, bridge }),
     internal: null,
     history: (account, sinceMs, _session, options) =>
       readHistory(ledger, account.toLowerCase(), sinceMs, clockOffsetMs(), options),

@@ -2,13 +2,16 @@
  * Withdrawals from venueone (engine/venue-money.ts): an action that the wallet signs, to whatever address. The venue takes
  * an action once, by its nonce, which is the number of the withdrawal in its ledger.
  *
- * The ledger shows what left the account, and not what the bridge did of it: `look` says `left` and never `completed`.
+ * The ledger shows what left the account, and not what the bridge did of it: `look` says `left` and never `completed`. The
+ * bridge's own event does (payout.ts).
  */
 import { pow10Big } from "../../../engine/domain/decimal.js";
 import { type MadeAct, SIGNATURE_TEXT, type WalletAct } from "../../../engine/key-registrar.js";
 import type { AccountSession, CallOptions, Read } from "../../../engine/ports.js";
 import type {
   MoneyOutcome,
+  PastWithdrawal,
+  PayoutEvent,
   Token,
   WithdrawalAsk,
   WithdrawalRail,
@@ -30,6 +33,7 @@ import { NONCE_LIFE_MS } from "../orders/nonces.js";
 import { nonceProblem } from "../rules/errors.js";
 import type { CollateralReads } from "./collateral.js";
 import type { LedgerSearch } from "./ledger.js";
+import { bridgePayout } from "./payout.js";
 import { signedBody, signedText } from "./user-act.js";
 import {
   AMOUNT_PLACES,
@@ -56,6 +60,8 @@ export interface VenueoneWithdrawalsDeps {
   readonly nonces: NonceSequencer;
   readonly standing: CallerStanding;
   readonly tokens: readonly Token[];
+  /** That pays; lower case. */
+  readonly bridge: string;
   readonly isMainnet: boolean;
   /** Venue wall clock minus ours. */
   readonly clockOffsetMs: () => number;
@@ -150,6 +156,21 @@ export class VenueoneWithdrawals implements WithdrawalRail {
       // The row's hash is of the venue's own chain.
       return { kind: "left", venueId: String(found.nonce), hash: null, paid };
     });
+  }
+
+  payoutEvent({
+    ask,
+    request: stored,
+    fee,
+    shown,
+  }: Pick<PastWithdrawal, "ask" | "request"> & {
+    readonly fee: bigint;
+    readonly shown: bigint | null;
+  }): PayoutEvent | null {
+    const request = readRequest(stored);
+    if (request === null) return null;
+    const amounts = shown === null ? [ask.amount - fee] : [ask.amount - fee, shown];
+    return bridgePayout(this.#deps.bridge, request, amounts);
   }
 
   #answer(request: WithdrawRequest, response: HttpResponse): MoneyOutcome {

@@ -72,6 +72,8 @@ export class VenuetwoWithdrawals implements WithdrawalRail {
   readonly historyLagMs = HISTORY_LAG_MS;
   readonly isMatchedById = false;
   readonly actsOnce = false;
+  /** Its history says what was paid. */
+  readonly payoutEvent = null;
   readonly #deps: VenuetwoWithdrawalsDeps;
 
   constructor(deps: VenuetwoWithdrawalsDeps) {

@@ -132,6 +132,7 @@ export function judgePayings({ intents, rows, world }: Judged, payings: readonly
     if (paying.venue === "venueone" && isUsual && row.fee !== paying.fee?.toString())
       find("fee", `${name} cost ${paying.fee}, and the ledger says ${row.fee}`);
     if (row.state === "failed") continue;
+    if (onChain !== null && row.state !== "confirmed") find("paid", `${name} was paid on chain, and is ${row.state}`);
     const paid = onChain?.amount ?? paying.paid;
     if (row.paid !== paid.toString()) find("paid", `${name} was paid ${paid}, and the ledger says ${row.paid}`);
   }

@@ -1,0 +1,35 @@
+/**
+ * How the chain shows that the bridge paid a withdrawal (sheet section 10.2): `FinalizedWithdrawal`, after the venue's
+ * dispute period. Its nonce is that of the wallet's action, as in the venue's ledger; that the real bridge keeps it so is
+ * not verified. Where it does not, a withdrawal stays under way, and is never taken for another one.
+ */
+import type { ChainLog } from "../../../engine/chain.js";
+import type { PayoutEvent } from "../../../engine/venue-money.js";
+import { addressTopic, isEvent, uintWord } from "../../shared/sign/contract-log.js";
+import type { WithdrawRequest } from "./withdraw-act.js";
+
+/** FinalizedWithdrawal(address indexed user,address destination,uint64 usd,uint64 nonce,bytes32 message) */
+const FINALIZED_TOPIC = "0xe5c7fe3a4ffca1590f26d74c8ba8b0db69557f7f4607a2a43f82e93041611978";
+const DATA_BYTES = 4 * 32;
+/** The time of the action is by the venue's clock, which may be ahead of the chain's. */
+const DATED_WITHIN_MS = 600_000;
+
+/** `amounts`: what it may have paid, in the token's smallest unit. */
+export function bridgePayout(
+  bridge: string,
+  { account, action }: WithdrawRequest,
+  amounts: readonly bigint[],
+): PayoutEvent {
+  const topics = [FINALIZED_TOPIC, addressTopic(account)];
+  return {
+    contract: bridge,
+    topics,
+    sinceMs: action.time - DATED_WITHIN_MS,
+    paid(log: ChainLog): bigint | null {
+      if (!isEvent(log, bridge, topics) || log.data.length !== DATA_BYTES) return null;
+      const [destination, usd, nonce] = [0, 1, 2].map((index) => uintWord(log.data, index));
+      if (destination !== BigInt(action.destination) || nonce !== BigInt(action.time)) return null;
+      return usd !== undefined && usd !== null && amounts.includes(usd) ? usd : null;
+    },
+  };
+}
