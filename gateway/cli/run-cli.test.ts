@@ -291,6 +291,7 @@ describe("unwind reconcile", () => {
   const REPORT = {
     ...{ startedAtMs: 1_790_000_000_000, endedAtMs: 1_790_000_001_000, sinceMs: 0, wallets: 1, compared: 3 },
     ...{ restored: null, differences: [], differenceCounts: {}, unread: [], unreadCount: 0, unreadParts: [] },
+    ...{ uncompared: [], uncomparedCount: 0 },
   };
   const difference = {
     ...{ kind: "UNKNOWN_ENTRY", walletId: "w-1", part: "venuetwo", transferId: null, atMs: 1_790_000_000_000 },
@@ -322,6 +323,17 @@ describe("unwind reconcile", () => {
     const { code, stdout, stderr } = await run("reconcile", reach);
     expect([code, stderr, asked]).toEqual([0, "", ["begin"]]);
     expect(stdout).toMatch(/^compared +3$/m);
+  });
+
+  it("says what it has not compared, however much is the same", async () => {
+    const uncompared = [{ part: "chain 56", walletId: "w-1", transactions: 12 }];
+    const { code, stdout } = await run(
+      "reconcile",
+      reconciling({ ...REPORT, uncompared, uncomparedCount: 12 }).reach,
+    );
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^not compared +12$/m);
+    expect(stdout).toMatch(/^chain 56 +w-1 +12$/m);
   });
 
   it("is 5 where something differs, and 6 where something was not read, whatever else differs", async () => {

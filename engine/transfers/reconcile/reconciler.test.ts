@@ -7,6 +7,7 @@ import type { VenueEntry, VenueMoney } from "../../venue-money.js";
 import { CHAIN_ID } from "../test/fake-chain.js";
 import { ACCOUNT } from "../test/fake-signer.js";
 import { type Life, TransferWorld, WALLET_ID } from "../test/transfer-world.js";
+import type { TransferRow } from "../transfer-row.js";
 import { type PartyView, Reconciler, type ReconcilerParts } from "./reconciler.js";
 
 const AMOUNT = 7_000_000n;
@@ -116,6 +117,24 @@ describe("a comparison", () => {
     expect(lost.findings.blocks).toMatchObject([
       { reason: "UNKNOWN_TRANSACTIONS", kind: "deposit", chainId: CHAIN_ID },
     ]);
+  });
+
+  it("says of how many transactions it has not asked the chain, the newest being asked for first", async () => {
+    const world = new TransferWorld();
+    const life = await world.live();
+    await world.answered(life, life.transfers.deposit(world.deposit(world.named, AMOUNT)));
+    await world.untilQuiet(life);
+    const [row] = await world.rows(life);
+    for (const [count, expected] of [
+      [50, []],
+      [53, [{ part: `chain ${CHAIN_ID}`, walletId: WALLET_ID, transactions: 3 }]],
+    ] as const) {
+      const rows = Array.from({ length: count }, () => row as TransferRow);
+      life.book.page = async () => ({ rows, next: null });
+      const changes = { chains: chainOf(world) };
+      const { report } = await reconciler(world, life, changes).run();
+      expect(report).toMatchObject({ uncompared: expected, uncomparedCount: count - 50, unreadCount: 0 });
+    }
   });
 
   it("names wallets of which the two parties hold different epochs, and those that the store lost", async () => {
