@@ -235,6 +235,11 @@ function addReconcileMetrics(registry: Registry, money: MoneyFigures): void {
       () => money.reconciled().last?.unreadCount ?? -1,
     ],
     [
+      "unwind_reconcile_uncompared",
+      "Final transactions beyond the bound of the last comparison, which it did not ask for; -1: none has ended.",
+      () => money.reconciled().last?.uncomparedCount ?? -1,
+    ],
+    [
       "unwind_reconcile_last_seconds",
       "When the last comparison ended, Unix seconds; 0: none has.",
       () => (money.reconciled().last?.endedAtMs ?? 0) / 1_000,

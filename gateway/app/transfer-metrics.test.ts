@@ -49,3 +49,15 @@ it("Endpoints of chains are named by their place alone, never by their URL", asy
     'unwind_chain_endpoint_malformed{chain="56",endpoint="2"} 0',
   ]);
 });
+
+it("What a comparison did not ask for has a figure of its own, and none before the first has ended", async () => {
+  const figure = async (last: object | null) => {
+    const registry = new Registry();
+    const view = { isRunning: false, last, problem: null } as ReturnType<MoneyFigures["reconciled"]>;
+    addTransferMetrics(registry, { counts: () => [], chainStatus: () => [], reconciled: () => view });
+    return (await registry.metrics()).split("\n").filter((line) => line.startsWith("unwind_reconcile_uncompared "));
+  };
+  expect(await figure(null)).toEqual(["unwind_reconcile_uncompared -1"]);
+  const last = { differenceCounts: {}, unreadCount: 0, uncomparedCount: 12, endedAtMs: 0 };
+  expect(await figure(last)).toEqual(["unwind_reconcile_uncompared 12"]);
+});

@@ -2,7 +2,7 @@
  * What `unwind` prints: columns for people, or one JSON document a line with `--json`. Text of a caller, such as a label,
  * cannot move the cursor of a terminal. Pure.
  */
-import type { Difference, UnreadPart } from "../../engine/transfers/reconcile/report.js";
+import type { Difference, UncomparedPart, UnreadPart } from "../../engine/transfers/reconcile/report.js";
 import type { AuditPage } from "../auth/audit.js";
 import type { KeyView, NewSecret } from "../auth/key-admin.js";
 import type { WalletLine } from "../admin/wallet-admin.js";
@@ -85,6 +85,13 @@ export function unreadText(unread: readonly UnreadPart[]): string {
   return table(
     ["not read", "wallet", "why"],
     unread.map(({ part, walletId, code }) => [part, walletId ?? NEVER, code]),
+  );
+}
+
+export function uncomparedText(uncompared: readonly UncomparedPart[]): string {
+  return table(
+    ["not compared", "wallet", "transactions"],
+    uncompared.map(({ part, walletId, transactions }) => [part, walletId, String(transactions)]),
   );
 }
 

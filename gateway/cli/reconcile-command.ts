@@ -3,13 +3,13 @@
  * `--release` opens a restored store. The service compares; this waits for it and prints.
  */
 import type { Command } from "commander";
-import type { Difference, ReconcileReport, UnreadPart } from "../../engine/transfers/reconcile/report.js";
+import type { Difference, ReconcileReport, UncomparedPart, UnreadPart } from "../../engine/transfers/reconcile/report.js";
 import type { ReconcileState } from "../admin/reconcile-port.js";
 import { addToList } from "./arguments.js";
 import { ask } from "./ask.js";
 import { type CliTools, defined, JSON_FLAG, JSON_TEXT, type Options, type ProgramParts } from "./cli-call.js";
 import { CliFailure, EXIT_DIFFERS, EXIT_FAULT, EXIT_UNREAD } from "./exit-codes.js";
-import { differencesText, fieldsText, unreadText } from "./output.js";
+import { differencesText, fieldsText, uncomparedText, unreadText } from "./output.js";
 
 const LOOK_MS = 250;
 const PLACE = { creates: false, cosigner: null };
@@ -98,14 +98,16 @@ function releasedText(result: unknown): string {
 
 function reportText({ last, restored }: ReconcileState): string {
   if (last === null) return "";
-  const { startedAtMs, endedAtMs, sinceMs, wallets, compared, differences, unread } = last;
+  const { startedAtMs, endedAtMs, sinceMs, wallets, compared, differences, unread, uncompared } = last;
   const head = fieldsText({
     ...{ startedAtMs, endedAtMs, sinceMs, wallets, compared },
     ...{ differences: last.differences.length, unread: last.unreadCount },
+    ...(last.uncomparedCount === 0 ? {} : { "not compared": last.uncomparedCount }),
     ...(restored === null ? {} : { restored: `${restored.reason}; --release opens the store` }),
   });
   const lists: string[] = [];
   if (differences.length > 0) lists.push(differencesText(differences as readonly Difference[]));
   if (unread.length > 0) lists.push(unreadText(unread as readonly UnreadPart[]));
+  if (uncompared.length > 0) lists.push(uncomparedText(uncompared as readonly UncomparedPart[]));
   return [head, ...lists].join("\n");
 }

@@ -2,9 +2,9 @@
  * Compares the ledger with the chains, the venues' histories and the signing parties, one wallet after another, and says
  * what is missing where. It changes nothing.
  *
- * Invariant: what could not be read is named as such, and never counts as the same.
+ * Invariant: what could not be read, or is beyond a bound, is named as such, and never counts as the same.
  * Bounds: one run at a time; one call at a time, each with its time-out, in the lane of what nobody waits for; as many
- * differences and unread parts are kept as `LISTED_MAX`, and all are counted.
+ * differences, unread and uncompared parts are kept as `LISTED_MAX`, and all are counted.
  */
 import type { Chain } from "../../chain.js";
 import type { Verdict } from "../../custody/mpc/state/two-phase.js";
@@ -32,6 +32,7 @@ import {
   type DifferenceKind,
   type ReconcileFindings,
   type ReconcileReport,
+  type UncomparedPart,
   type UnreadPart,
 } from "./report.js";
 
@@ -70,8 +71,8 @@ const ROW_AGE_MS = 2 * 86_400_000;
 const PAGE_ROWS = 100;
 /** Rows of one wallet that are looked at. */
 const ROWS_MAX = 5_000;
-/** Final transactions of one wallet that are asked for again. */
-const HASHES_MAX = 50;
+/** Of one wallet on a chain: the newest, whose transactions are asked for again. */
+const DEPOSITS_MAX = 50;
 const LISTED_MAX = 1_000;
 
 export interface ReconcileRun {
@@ -153,29 +154,27 @@ export class Reconciler {
     const known = nonceOf(this.#parts, account, chainId);
     const next = read.value;
     if (next > known) {
-      const used = next - known === 1 ? `nonce ${known}` : `nonces ${known} to ${next - 1}`;
-      tally.differs({ ...NO_ROW, kind: "UNKNOWN_TRANSACTIONS", walletId, part, text: `${used} used by no row` });
+      const which = next - known === 1 ? `nonce ${known}` : `nonces ${known} to ${next - 1}`;
+      tally.differs({ ...NO_ROW, kind: "UNKNOWN_TRANSACTIONS", walletId, part, text: `${which} used by no row` });
       tally.blocks({ ...ANYTHING, reason: "UNKNOWN_TRANSACTIONS", kind: "deposit", account, chainId });
       const before = { from: account, nonce: next - 1, hashes: [] };
       const standing = await readValue(this.#parts, () => chain.standing(before, options));
       if (standing?.value.kind === "replaced") tally.final({ chainId, account, nonce: next });
     }
-    const final = book.nonceAfter(chainId, account);
-    if (next < final)
+    const used = book.nonceAfter(chainId, account);
+    if (next < used)
       tally.differs({
         ...NO_ROW,
         kind: "NONCE_BELOW",
         walletId,
         part,
-        text: `next is ${next}, ${final} in the ledger`,
+        text: `next is ${next}, ${used} in the ledger`,
       });
     tally.compared++;
-    let asked = 0;
-    for (const row of rows) {
-      if (row.kind !== "deposit" || row.chainId !== chainId || row.state !== "confirmed") continue;
-      if (row.updatedAtMs < tally.sinceMs || asked++ >= HASHES_MAX) continue;
-      await this.#compareHashes(tally, row, chain, part);
-    }
+    const final = finalDeposits(rows, chainId, tally.sinceMs);
+    for (const row of final.slice(0, DEPOSITS_MAX)) await this.#compareHashes(tally, row, chain, part);
+    const left = final.slice(DEPOSITS_MAX).flatMap(({ steps }) => steps.filter(({ mined }) => mined !== null));
+    if (left.length > 0) tally.uncompared({ part, walletId, transactions: left.length });
   }
 
   async #compareHashes(tally: Tally, row: DepositRow, chain: Chain, part: string): Promise<void> {
@@ -252,6 +251,14 @@ function nonceOf({ book }: Pick<TransferParts, "book">, account: string, chainId
   return next;
 }
 
+/** That became final since then. */
+function finalDeposits(rows: readonly TransferRow[], chainId: number, sinceMs: number): readonly DepositRow[] {
+  return rows.flatMap((row) => {
+    const isFinal = row.kind === "deposit" && row.chainId === chainId && row.state === "confirmed";
+    return isFinal && row.updatedAtMs >= sinceMs ? [row] : [];
+  });
+}
+
 function unknownEntry({ kind, amounts, asset, venueId, atMs }: VenueEntry, walletId: string, part: string): Difference {
   const [amount] = amounts;
   // Some venues pad amounts. Text that is no plain number stays as it came.
@@ -281,6 +288,8 @@ class Tally {
   readonly #unread: UnreadPart[] = [];
   readonly #unreadParts = new Set<string>();
   #unreadCount = 0;
+  readonly #uncompared: UncomparedPart[] = [];
+  #uncomparedCount = 0;
   readonly #blocks: TransferBlock[] = [];
   readonly #nonces: ReconcileFindings["nonces"][number][] = [];
 
@@ -301,6 +310,11 @@ class Tally {
     if (this.#unread.length < LISTED_MAX) this.#unread.push(part);
   }
 
+  uncompared(part: UncomparedPart): void {
+    this.#uncomparedCount += part.transactions;
+    if (this.#uncompared.length < LISTED_MAX) this.#uncompared.push(part);
+  }
+
   /** Of a store that was put back alone. */
   blocks(block: TransferBlock): void {
     if (this.isRestored) this.#blocks.push(block);
@@ -318,6 +332,7 @@ class Tally {
       ...{ ...run, sinceMs: this.sinceMs, compared: this.compared },
       ...{ differences: this.#differences, differenceCounts, unread: this.#unread, unreadCount: this.#unreadCount },
       unreadParts: [...this.#unreadParts].sort(),
+      ...{ uncompared: this.#uncompared, uncomparedCount: this.#uncomparedCount },
     };
     return { report, findings: { blocks: this.#blocks, nonces: this.#nonces } };
   }

@@ -44,6 +44,13 @@ export interface UnreadPart {
   readonly code: string;
 }
 
+/** Final transactions of a wallet on a chain that were not asked for: the newest ones were. */
+export interface UncomparedPart {
+  readonly part: string;
+  readonly walletId: string;
+  readonly transactions: number;
+}
+
 export interface ReconcileReport {
   readonly startedAtMs: number;
   readonly endedAtMs: number;
@@ -59,6 +66,9 @@ export interface ReconcileReport {
   readonly unreadCount: number;
   /** Each once. */
   readonly unreadParts: readonly string[];
+  readonly uncompared: readonly UncomparedPart[];
+  /** Transactions of all of them. */
+  readonly uncomparedCount: number;
 }
 
 /** What a release writes down of a comparison. */
