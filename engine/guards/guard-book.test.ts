@@ -67,10 +67,10 @@ describe("the guards", () => {
     expect(codeOf(guards, { opens: false })).toBe("ok");
     restored = null;
     const verdict = guards.check(order());
-    expect(verdict.ok && verdict.reservation.mayStillSend()).toBe(true);
+    expect(verdict.ok && verdict.reservation.stoppedBy()).toBeNull();
     // Between the check and the send, by the co-signer's word.
     restored = { reason: "COSIGNER_AHEAD", sinceMs: 8, storeAtMs: 1 };
-    expect(verdict.ok && verdict.reservation.mayStillSend()).toBe(false);
+    expect(verdict.ok && verdict.reservation.stoppedBy()).toBe("RESTORED_STORE");
   });
 
   it("hold an order to the key's limit and the global one", async () => {
@@ -124,7 +124,7 @@ describe("the guards", () => {
     const passed = first.check(order());
     await first.halt("venueone", "drill");
     // An order that passed before the switch is stopped right before its send.
-    expect(passed.ok && passed.reservation.mayStillSend()).toBe(false);
+    expect(passed.ok && passed.reservation.stoppedBy()).toBe("TRADING_HALTED");
     const guards = await book({}, store);
     expect(codeOf(guards)).toBe("TRADING_HALTED");
     expect(codeOf(guards, { opens: false })).toBe("ok");

@@ -499,13 +499,16 @@ describe("guards", () => {
     expect(orders(harness)).toEqual([]);
   });
 
-  it("that are thrown between intent and send keep the order back", async () => {
-    const harness = guarded({
-      check: () => ({ ok: true, reservation: { ...NOTHING_RESERVED, mayStillSend: () => false } }),
-    });
-    expect(await harness.open()).toMatchObject({ ok: false, code: "TRADING_HALTED" });
-    expect(orders(harness)).toEqual([]);
-  });
+  it.each(["TRADING_HALTED", "RESTORED_STORE"] as const)(
+    "that stop between intent and send keep the order back, under the name of what stopped it: %s",
+    async (code) => {
+      const harness = guarded({
+        check: () => ({ ok: true, reservation: { ...NOTHING_RESERVED, stoppedBy: () => code } }),
+      });
+      expect(await harness.open()).toMatchObject({ ok: false, code, details: { reason: code } });
+      expect(orders(harness)).toEqual([]);
+    },
+  );
 
   it("count an entry once that goes to the next venue after a refusal", async () => {
     const store = createMemoryStore();
@@ -536,7 +539,7 @@ describe("guards", () => {
         return [];
       };
       const harness = guarded({
-        check: () => ({ ok: true, reservation: { writes: [], mayStillSend: () => true, release } }),
+        check: () => ({ ok: true, reservation: { writes: [], stoppedBy: () => null, release } }),
       });
       harness.one.fate = () => fate;
       await harness.openData({}, { preferredExchange: "venueone" });

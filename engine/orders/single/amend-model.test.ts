@@ -10,6 +10,7 @@ import { createSeededRandom, type Random } from "../../domain/random.js";
 import type { VenueOrder } from "../../domain/order.js";
 import { DailyUsage } from "../../guards/daily-usage.js";
 import { GuardBook } from "../../guards/guard-book.js";
+import type { GuardStop } from "../../guards/guards.js";
 import type { AccountSession, CallOptions, OrderRef, Read, VenueRoom } from "../../ports.js";
 import { storeUnavailable } from "../../storage/state-store.js";
 import type { MemoryStore } from "../../storage/test/memory-store.js";
@@ -223,13 +224,13 @@ function readingNamesLate(): void {
     const verdict = check.call(this, order);
     if (!verdict.ok) return verdict;
     const { reservation } = verdict;
-    const mayStillSend = (): boolean => {
+    const stoppedBy = (): GuardStop | null => {
       if (planted.failure !== null) throw planted.failure;
-      return reservation.mayStillSend();
+      return reservation.stoppedBy();
     };
     return {
       ...verdict,
-      reservation: { writes: reservation.writes, release: () => reservation.release(), mayStillSend },
+      reservation: { writes: reservation.writes, release: () => reservation.release(), stoppedBy },
     };
   });
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { NO_LIMITS, type GuardPolicy } from "../../guards/guard-book.js";
 import { CloseRows } from "../../recorder/close-rows.js";
+import type { Restored } from "../../storage/instance/instance-mark.js";
 import type { StateWrite } from "../../storage/state-store.js";
 import { recordingLogger } from "../test/harness.js";
 import { createRowSink, recordedRows } from "../test/row-sink.js";
@@ -15,6 +16,8 @@ import {
 } from "./test/desk-harness.js";
 
 /** 0.25 at a worst price of 101000. */
+/** As the co-signer says of a store between two of its own words. */
+const BACKUP: Restored = { reason: "COSIGNER_AHEAD", sinceMs: 8, storeAtMs: 1 };
 const NOTIONAL = 25_250;
 
 function dayOf(orders: number): GuardPolicy {
@@ -181,6 +184,17 @@ describe("the kill switch over the desk", () => {
     expect(await harness.place({ side: "SELL", reduceOnly: true, quantity: "0.1" })).toMatchObject({ ok: true });
     const closed = harness.desk.closePosition(closeRequest(), orderContext(harness.clock));
     expect(await harness.run(closed)).toMatchObject({ ok: true, legs: [{ status: "CLOSED" }] });
+  });
+
+  it("keep an order back under its own name where the store shows as a restored backup meanwhile", async () => {
+    let restored: Restored | null = null;
+    const harness = await createDesk({ restored: () => restored });
+    harness.store.gate = async () => {
+      restored = BACKUP;
+    };
+    const refused = { ok: false, code: "RESTORED_STORE", details: { reason: "RESTORED_STORE" } };
+    expect(await harness.run(harness.desk.place(placeRequest(), orderContext(harness.clock)))).toMatchObject(refused);
+    expect(harness.venue.calls.place).toBe(0);
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Restored } from "../../storage/instance/instance-mark.js";
 import { storeUnavailable } from "../../storage/state-store.js";
 import { createDesk, CREDENTIALS, orderContext, orderName, SECRET, type DeskHarness } from "./test/desk-harness.js";
 import type {
@@ -10,6 +11,8 @@ import type {
   SettingAnswer,
 } from "./order-desk.js";
 
+/** As the co-signer says of a store between two of its own words. */
+const BACKUP: Restored = { reason: "COSIGNER_AHEAD", sinceMs: 8, storeAtMs: 1 };
 const LIMIT = { type: "LIMIT", price: "95000", timeInForce: "GTC" } as const;
 
 function cancel(harness: DeskHarness, orderId: string, overrides: Partial<OrderName> = {}): Promise<CancelAnswer> {
@@ -181,6 +184,17 @@ describe("an amend", () => {
     expect(await amend(harness, orderId ?? "", { quantity: "0.5" })).toMatchObject({ code: "TRADING_HALTED" });
     expect(harness.calls.amended).toEqual([]);
     expect(harness.guards.status().usedToday).toBe("25000");
+  });
+
+  it("is kept back under its own name where the store shows as a restored backup meanwhile", async () => {
+    let restored: Restored | null = null;
+    const harness = await createDesk({ limits: { maxDailyNotional: "80000" }, restored: () => restored });
+    const { orderId } = await harness.order(LIMIT);
+    harness.store.gate = async () => {
+      restored = BACKUP;
+    };
+    expect(await amend(harness, orderId ?? "", { quantity: "0.5" })).toMatchObject({ code: "RESTORED_STORE" });
+    expect(harness.calls.amended).toEqual([]);
   });
 
   it("is counted for the day only when nothing but its send is left to do", async () => {

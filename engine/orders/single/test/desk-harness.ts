@@ -4,6 +4,7 @@ import type { RoutableVenue } from "../../../domain/venue.js";
 import { GuardBook, NO_LIMITS, type GuardLimits, type GuardPolicy } from "../../../guards/guard-book.js";
 import type { VenueRoom } from "../../../ports.js";
 import type { KeyedHash, RandomIds } from "../../../storage/keyed-hash.js";
+import type { Restored } from "../../../storage/instance/instance-mark.js";
 import { createKeyedHash } from "../../../storage/server-secret.js";
 import type { StateStore } from "../../../storage/state-store.js";
 import { createMemoryStore, type MemoryStore } from "../../../storage/test/memory-store.js";
@@ -51,6 +52,8 @@ export interface DeskHarnessOptions {
   readonly two?: Partial<FakeVenueOptions>;
   readonly knobs?: DeskVenueKnobs;
   readonly limits?: Partial<GuardLimits>;
+  /** Whether the store was put back, asked for each time. */
+  readonly restored?: () => Restored | null;
   readonly policy?: GuardPolicy;
   readonly desk?: Partial<SingleOrderServiceOptions>;
   readonly mutateRoom?: (room: VenueRoom) => VenueRoom;
@@ -87,6 +90,7 @@ export async function createDesk(options: DeskHarnessOptions = {}): Promise<Desk
       logLines,
       ids,
       policy,
+      restored: options.restored,
       overrides: options.desk ?? {},
     });
   };
@@ -129,13 +133,14 @@ export interface DeskParts {
   readonly logLines: string[];
   readonly ids: RandomIds;
   readonly policy: GuardPolicy;
+  readonly restored?: (() => Restored | null) | undefined;
   readonly overrides: Partial<SingleOrderServiceOptions>;
 }
 
 export function createDeskService(parts: DeskParts): { desk: SingleOrderService; guards: GuardBook } {
   const { clock, store, ids: randomIds, policy } = parts;
   const logger = recordingLogger(parts.logLines);
-  const guards = new GuardBook({ store, clock, logger, policy });
+  const guards = new GuardBook({ store, clock, logger, policy, ...(parts.restored === undefined ? {} : { restored: parts.restored }) });
   const rooms = new Map<RoutableVenue, VenueRoom>(parts.rooms.map((room) => [room.venue, room]));
   const desk = new SingleOrderService({
     rooms,
