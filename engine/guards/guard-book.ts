@@ -19,6 +19,7 @@ import {
   NOTHING_RESERVED,
   type GuardedOrder,
   type GuardReservation,
+  type GuardStop,
   type Guards,
   type GuardVerdict,
 } from "./guards.js";
@@ -131,8 +132,11 @@ export class GuardBook implements Guards {
       if (limits.venues !== null && !limits.venues.has(venue)) return refused("VENUE_NOT_ALLOWED", { exchange: venue });
       if (limits.symbols !== null && !limits.symbols.has(symbol)) return refused("SYMBOL_NOT_ALLOWED", { symbol });
     }
-    const mayStillSend = (): boolean => this.#halts.of(venue) === null && this.#restored() === null;
-    const passed: GuardVerdict = { ok: true, reservation: { ...NOTHING_RESERVED, mayStillSend } };
+    const stoppedBy = (): GuardStop | null => {
+      if (this.#restored() !== null) return "RESTORED_STORE";
+      return this.#halts.of(venue) === null ? null : "TRADING_HALTED";
+    };
+    const passed: GuardVerdict = { ok: true, reservation: { ...NOTHING_RESERVED, stoppedBy } };
     if ([own, this.#global].every((limits) => limits.maxDailyMicro === null && limits.maxOrderMicro === null))
       return passed;
     // A sell limit is no measure of the order's value: it fills at the market, however far below it the limit is.

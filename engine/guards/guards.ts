@@ -44,15 +44,18 @@ export type GuardVerdict =
   | { readonly ok: true; readonly reservation: GuardReservation }
   | { readonly ok: false; readonly code: ErrorCode; readonly details: Readonly<Record<string, unknown>> };
 
+/** The kill switch, or a store that shows as a restored backup. */
+export type GuardStop = "TRADING_HALTED" | "RESTORED_STORE";
+
 /** The share of the daily limits that the order holds from the moment of the check. */
 export interface GuardReservation {
   /** Rows for the intent's own batch: so the usage is durable exactly if the order may exist. */
   readonly writes: readonly StateWrite[];
   /**
-   * Called right before the send. Returns false when the switch was set since the check; the caller then calls
-   * `release`.
+   * Called right before the send: what has come since the check that stops the order; the caller then calls `release`.
+   * Null: nothing.
    */
-  mayStillSend(): boolean;
+  stoppedBy(): GuardStop | null;
   /**
    * For an order that filled nothing (not sent, refused, never placed, ended with no fill): releases the share and
    * returns the rows for the batch that records that end. Idempotent.
@@ -95,6 +98,6 @@ export const NO_GUARDS: Guards = {
 
 export const NOTHING_RESERVED: GuardReservation = {
   writes: [],
-  mayStillSend: () => true,
+  stoppedBy: () => null,
   release: () => [],
 };

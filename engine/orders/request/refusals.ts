@@ -51,8 +51,8 @@ export function refusedUnexecuted(run: TradeRun, { preferredExchange }: TradeReq
     outcome === "NOT_SENT" || (preferredExchange !== null && outcome === "REJECTED" && reason === "RATE_LIMITED");
   if (last === undefined || !run.attempts.every(isUnexecuted)) return null;
   const code =
-    last.reason === "TRADING_HALTED"
-      ? "TRADING_HALTED"
+    last.reason === "TRADING_HALTED" || last.reason === "RESTORED_STORE"
+      ? last.reason
       : last.reason === "RATE_LIMITED"
         ? "VENUE_RATE_LIMITED"
         : "VENUE_UNAVAILABLE";

@@ -261,11 +261,12 @@ export class OrderCore<Run extends OrderedRun, Result> {
     }
   }
 
-  /** Puts a durable order to its venue. Null: trading was halted while it was being written down, and it did not leave. */
+  /** Puts a durable order to its venue. Null: a guard stopped it while it was being written down, and it did not leave. */
   async send(run: Run, { attempt, reservation, sender, terms }: OutgoingOrder<Run, Result>): Promise<OrderSent | null> {
-    if (!reservation.mayStillSend()) {
-      recordNotSent(attempt, "TRADING_HALTED");
-      logUnsent(this.#parts, run, attempt, { reason: "GUARD", code: "TRADING_HALTED" });
+    const stop = reservation.stoppedBy();
+    if (stop !== null) {
+      recordNotSent(attempt, stop);
+      logUnsent(this.#parts, run, attempt, { reason: "GUARD", code: stop });
       return null;
     }
     const { type, trigger } = terms;

@@ -202,10 +202,11 @@ export async function amendOrder(
   const own = await ownTerms(parts, opened, current, named.clientOrderId);
   const guarded = await guardChange(parts, opened, context, callOptions(deadline, "trade").timeoutMs, found, change);
   if (!guarded.ok) return guarded;
-  if (!guarded.reservation.mayStillSend()) {
-    // Switched off while the change was being written down.
+  const stop = guarded.reservation.stoppedBy();
+  if (stop !== null) {
+    // While the change was being written down.
     releaseReservation(parts, guarded.reservation);
-    return refusal("TRADING_HALTED", { exchange: venue });
+    return refusal(stop, { exchange: venue });
   }
   const outcome = await outcomeOf(parts, venue, () => {
     const lane = current.reduceOnly ? "exit" : "trade";

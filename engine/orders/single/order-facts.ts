@@ -73,6 +73,7 @@ export function unsentAnswer(run: SingleRun, attempt: OrderAttempt): OrderRefusa
 function unsentCode(reason: string | null, venueCode: string | null): OrderRefusal["code"] {
   switch (reason) {
     case "TRADING_HALTED":
+    case "RESTORED_STORE":
       return reason;
     case "RATE_LIMITED":
       return "VENUE_RATE_LIMITED";
