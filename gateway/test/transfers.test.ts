@@ -194,6 +194,23 @@ describe("a withdrawal", () => {
   });
 });
 
+describe("money whose wallet the body names", () => {
+  it.each([
+    ["a deposit", "/api/trading/venuetwo/deposit", { tokenSymbol: "usdt", network: "network_56" }],
+    ["a transfer", MOVE, { asset: "usdt", kindType: "FUTURE_SPOT" }],
+    ["a withdrawal", TWO, { asset: "USDT", chainId: 56, accountType: "spot" }],
+  ])("as %s is refused where x-wallet-id names another wallet", async (_, path, rest) => {
+    const { address, walletId } = wallet;
+    const names = { [MOVE]: { walletId }, [TWO]: { walletAddress: address, receiver: address } };
+    const body = { amount: "25", ...rest, ...(names[path] ?? { walletIdOrAddress: walletId }) };
+    for (const name of [other.walletId, other.address, "user-9"])
+      expect(coded(await ask(path, body, ALICE, { "x-wallet-id": name })), name).toEqual([401, "INVALID_WALLET_ID"]);
+    expect(money.asked).toEqual([]);
+    for (const name of [wallet.walletId, wallet.walletId.toUpperCase(), wallet.address])
+      expect((await ask(path, body, ALICE, { "x-wallet-id": name })).status, name).toBe(200);
+  });
+});
+
 describe("what became of a transfer", () => {
   const row = (): InternalRow => ({
     ...{ kind: "internal", transferId: TRANSFER_ID, ownerId: ALICE.ownerId, walletId: wallet.walletId },
