@@ -1,5 +1,5 @@
 /** Routes of the money of server wallets (interface spec 4.3 to 4.5). They exist where wallets do. */
-import { idempotencyHeader, requiredWalletHeader } from "./account-common.js";
+import { idempotencyHeader, requiredWalletHeader, walletHeader } from "./account-common.js";
 import { words } from "./common.js";
 import type { Operation } from "./operation.js";
 import { BODY_ERRORS, KEY_ERRORS } from "./operation-errors.js";
@@ -32,6 +32,7 @@ const MONEY_ERRORS = {
   403: "The policy of the co-signer, or of an outside signer, refuses this (POLICY_REFUSED), or does not allow this destination (DESTINATION_NOT_ALLOWED).",
   404: "The owner has no such wallet (WALLET_NOT_FOUND), or this service has no wallets (NOT_FOUND).",
   409: "Another transfer must end first (TRANSFER_IN_PROGRESS; `details.transferId`), the name is of another transfer (TRANSFER_NAME_USED), something like it left before the store was restored (TRANSFER_FOUND; `details.until`), or a request with this Idempotency-Key is still running (IDEMPOTENCY_IN_PROGRESS).",
+  401: "x-wallet-id names another wallet than the body (INVALID_WALLET_ID).",
   423: "A cryptographic check failed once, and an operator must act (WALLET_FROZEN).",
 } as const;
 
@@ -48,7 +49,7 @@ const MOVES = {
   weight: 1,
   pathParameters: {},
   query: null,
-  headers: [idempotencyHeader],
+  headers: [{ ...walletHeader, description: "Optional; must name the wallet of the body." }, idempotencyHeader],
 } as const;
 
 const READ = {

@@ -82,7 +82,10 @@ async function read(
 }
 
 /** Checks that each given name is the wallet's. Throws INVALID_WALLET_ID. */
-export function requireSameWallet(wallet: WalletCredentials, ...names: readonly (string | null | undefined)[]): void {
+export function requireSameWallet(
+  wallet: Pick<WalletCredentials, "address" | "userId" | "walletId">,
+  ...names: readonly (string | null | undefined)[]
+): void {
   for (const name of names) {
     if (name === null || name === undefined) continue;
     const same = name === wallet.userId || sameText(name, wallet.walletId) || sameText(name, wallet.address);

@@ -23,7 +23,7 @@ import {
 } from "../../../schemas/transfers.js";
 import { compileValidator } from "../../../schemas/validate.js";
 import { NATIVE_VENUE, WALLET_VENUE } from "../../../schemas/venues.js";
-import { WALLET_HEADER, walletIdHeader } from "../../accounts/account-access.js";
+import { requireSameWallet, WALLET_HEADER, walletIdHeader } from "../../accounts/account-access.js";
 import { isWalletId } from "../../accounts/names.js";
 import type { MoneyAnswer, WithdrawalOrder } from "../../accounts/transfer-desk.js";
 import { type Answer, type Ask, checkedBody, jsonRoute, replyText } from "../../http/json-route.js";
@@ -55,12 +55,13 @@ function depositRoute(context: MoneyContext): Route {
   const serialise = compileSerialiser(depositReplySchema);
   return jsonRoute(context, {
     operation: OPERATIONS.deposit,
-    headers: [],
+    headers: [WALLET_HEADER],
     sends: true,
     async answer(ask) {
       const body = checkedBody(validate, ask.body);
       const { venue, rail } = railOf(context, ask.params["exchange"] ?? "");
       const wallet = walletOf(context.walletDesk, ask, checkedWalletName(body.walletIdOrAddress));
+      requireSameWallet(wallet, ask.headers[WALLET_HEADER]);
       const token = depositToken(rail, venue, body);
       const order = {
         ...{ venue, chainId: token.chainId, network: body.network, symbol: token.symbol },
@@ -85,12 +86,13 @@ function internalRoute(context: MoneyContext): Route {
   const serialise = compileSerialiser(internalTransferReplySchema);
   return jsonRoute(context, {
     operation: OPERATIONS[`${NATIVE_VENUE}Transfer`],
-    headers: [],
+    headers: [WALLET_HEADER],
     sends: true,
     async answer(ask) {
       const body = checkedBody(validate, ask.body);
       railOf(context, NATIVE_VENUE);
       const wallet = walletOfBody(context, ask, body);
+      requireSameWallet(wallet, ask.headers[WALLET_HEADER]);
       const order = {
         ...{ venue: NATIVE_VENUE, asset: body.asset.toUpperCase(), kindType: body.kindType },
         // As the ledger writes it: the same amount in other words is the same transfer.
@@ -113,12 +115,13 @@ function nativeWithdrawRoute(context: MoneyContext): Route {
   const validate = compileValidator(nativeWithdrawRequestSchema);
   return jsonRoute(context, {
     operation: OPERATIONS[`${NATIVE_VENUE}Withdraw`],
-    headers: [],
+    headers: [WALLET_HEADER],
     sends: true,
     answer: withdrawing(context, (ask) => {
       const body = checkedBody(validate, ask.body);
       railOf(context, NATIVE_VENUE);
       const wallet = walletOf(context.walletDesk, ask, body.walletAddress);
+      requireSameWallet(wallet, ask.headers[WALLET_HEADER]);
       const amount = BigInt(body.amount);
       const order = {
         ...{ venue: NATIVE_VENUE, chainId: body.chainId, network: networkOf(body.chainId) },
