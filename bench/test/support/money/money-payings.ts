@@ -87,7 +87,7 @@ function paymentOf(args: Readonly<Record<string, unknown>>, to: string, amount: 
   };
 }
 
-/** venueone shows what left the account and not what its bridge did of it (docs/transfers.md). */
+/** venueone shows what left the account, and its chain what was paid: of what came back neither says anything. */
 export function isAllThatIsKnown(row: TransferRow): boolean {
   return row.kind === "withdrawal" && row.venue === "venueone" && row.state === "broadcast" && row.paid !== null;
 }

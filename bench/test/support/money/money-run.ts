@@ -34,6 +34,8 @@ export interface MoneyRun {
 
 const WALLETS = { least: 4, per: 40, most: 24 } as const;
 const BLOCK_MS = 3_000;
+/** Whatever is paid is found within some looks, five minutes apart at most. */
+const FOLLOW_MS = 1_800_000;
 /** What a caller waits for at most; every ask is bounded below. */
 const ASK_MS_MAX = 400_000;
 const ASKS_AT_ONCE = 4;
@@ -136,7 +138,8 @@ class Run {
       const intent = asks.next(this.#step);
       const place = intent.outcomes.push("dead") - 1;
       void outcomeOf(call(life, intent)).then((outcome) => {
-        intent.outcomes[place] = outcome;
+        // What a dead life says by its timers, nobody hears.
+        if (!life.isDead()) intent.outcomes[place] = outcome;
         open--;
       });
     }
@@ -163,10 +166,13 @@ class Run {
     const { settleMs = SETTLE_MS_MAX } = this.#options;
     const { venueone, venuetwo } = this.#world;
     const payouts = () => [venueone.room.bridge, venuetwo.room.money].flatMap((desk) => desk?.treasury?.open ?? []);
-    for (let passedMs = 0; passedMs < settleMs && this.#watch.openCount() + payouts().length > 0; ) {
+    let quietMs = 0;
+    for (let passedMs = 0; passedMs < settleMs && quietMs < FOLLOW_MS && this.#watch.openCount() + payouts().length > 0; ) {
       const ms = passedMs < 120_000 ? BLOCK_MS : passedMs < 2 * 3_600_000 ? 60_000 : 600_000;
       await this.#pass(ms);
       passedMs += ms;
+      // What venueone gave back without a word is searched for on its chain for ever.
+      quietMs = this.#watch.movingCount() + payouts().length > 0 ? 0 : quietMs + ms;
     }
   }
 

@@ -2,6 +2,7 @@
 import { type DepositRow, isOpen, type TransferRow } from "../../../../engine/transfers/transfer-row.js";
 import type { WorldChainId } from "../../../sim/chain/world-plan.js";
 import type { MoneyFinding } from "./money-findings.js";
+import { isAllThatIsKnown } from "./money-payings.js";
 import { CONFIRMATIONS } from "./money-world.js";
 
 export class MoneyWatch {
@@ -18,6 +19,11 @@ export class MoneyWatch {
   /** Rows that are to move on yet. */
   openCount(): number {
     return [...this.#last.values()].filter((row) => isOpen(row)).length;
+  }
+
+  /** Without those that wait for a payment alone. */
+  movingCount(): number {
+    return [...this.#last.values()].filter((row) => isOpen(row) && !isAllThatIsKnown(row)).length;
   }
 
   hangs(): void {
