@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readAdminConfig } from "./admin-config.js";
 import { readConfig } from "./config.js";
@@ -27,6 +27,8 @@ const FILES: Readonly<Record<string, Partial<FileFacts>>> = {
   "/srv/data/keys/kek": {},
   "/srv/data-kek": {},
   "/k/kek-link": {},
+  "/srv/taken": { kind: "folder", mode: 0o700 },
+  "/srv/taken.instance": { kind: "folder", mode: 0o700 },
 };
 /** Where a path leads, if it is not the file itself. */
 const LINKS: Readonly<Record<string, string>> = { "/k/kek-link": "/srv/data/kek", "/d/link": "/srv/data" };
@@ -34,6 +36,7 @@ const machine: Machine = {
   userId: USER,
   factsOf(path) {
     const facts = FILES[path];
+    if (FILES[dirname(path)] !== undefined && FILES[dirname(path)]?.kind !== "folder") return "ENOTDIR";
     return facts === undefined ? "ENOENT" : { kind: "file", mode: 0o600, userId: USER, isReadable: true, ...facts };
   },
   realPathOf: (path) => LINKS[path] ?? resolve("/srv", path),
@@ -143,6 +146,36 @@ describe("npm run serve", () => {
       "a count in the data folder",
       { DATA_DIR: "/srv/data", INSTANCE_FILE: "/srv/data/count" },
       /must not be in DATA_DIR/,
+    ],
+    [
+      "a count in the data folder by a link to it",
+      { DATA_DIR: "/srv/data", INSTANCE_FILE: "/d/link/count" },
+      /INSTANCE_FILE \/d\/link\/count must not be in DATA_DIR/,
+    ],
+    [
+      "the data folder as count",
+      { DATA_DIR: "/srv/data", INSTANCE_FILE: "/srv/data/" },
+      /INSTANCE_FILE \/srv\/data is DATA_DIR itself: name a file beside it, such as \/srv\/data\.instance$/,
+    ],
+    [
+      "a link to the data folder as count",
+      { DATA_DIR: "/srv/data", INSTANCE_FILE: "/d/link" },
+      /INSTANCE_FILE \/d\/link is DATA_DIR itself/,
+    ],
+    [
+      "a folder as count",
+      { DATA_DIR: "/srv/data", INSTANCE_FILE: "/k/folder" },
+      /INSTANCE_FILE \/k\/folder is a folder: name a file, such as \/k\/folder\/unwind\.instance$/,
+    ],
+    [
+      "a folder where the count is to be by default",
+      { DATA_DIR: "/srv/taken" },
+      /INSTANCE_FILE \/srv\/taken\.instance is a folder/,
+    ],
+    [
+      "a count below a file",
+      { DATA_DIR: "/srv/data", INSTANCE_FILE: "/k/kek/count" },
+      /INSTANCE_FILE \/k\/kek\/count cannot be looked at \(ENOTDIR\)$/,
     ],
     ["a count beside it", { DATA_DIR: "/srv/data", INSTANCE_FILE: "/srv/data-count" }, null],
     ["a sealing key beside it", { DATA_DIR: "/srv/data", KEK_FILE: "/srv/data-kek" }, null],
