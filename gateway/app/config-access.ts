@@ -3,7 +3,7 @@
  * that names what to change. No value of a secret is ever part of one.
  */
 import { isIP } from "node:net";
-import { resolve, sep } from "node:path";
+import { dirname, resolve, sep } from "node:path";
 import { socketPath } from "../admin/socket-path.js";
 import { isLoopback } from "../http/server-address.js";
 import { isOrigin } from "../http/origin-guard.js";
@@ -96,18 +96,26 @@ export function readAccess(values: Values, profile: Profile, machine: Machine, p
     trustedProxies: readProxies(values, problems),
     ...readAllowedOrigins(values, profile, problems),
     adminSocket: values.ADMIN_SOCKET,
-    instanceFile: readInstanceFile(values, problems),
+    instanceFile: readInstanceFile(values, machine, problems),
     trustsLoopback: !needsKeys && values.TRUSTED_PROXIES.length === 0,
   };
 }
 
-/** In the folder it would be put back with it. */
-function readInstanceFile({ DATA_DIR, INSTANCE_FILE }: Values, problems: string[]): string {
-  const folder = resolve(DATA_DIR);
-  if (INSTANCE_FILE === "") return `${folder}.instance`;
-  const path = resolve(INSTANCE_FILE);
-  if (path.startsWith(`${folder}${sep}`))
-    problems.push("INSTANCE_FILE must not be in DATA_DIR: a backup would have it");
+/** In the folder it would be put back with it. Links are followed. */
+function readInstanceFile({ DATA_DIR, INSTANCE_FILE }: Values, machine: Machine, problems: string[]): string {
+  const named = `${resolve(DATA_DIR)}.instance`;
+  const path = INSTANCE_FILE === "" ? named : resolve(INSTANCE_FILE);
+  const folder = machine.realPathOf(DATA_DIR);
+  const place = `${machine.realPathOf(dirname(path))}${sep}`;
+  const facts = machine.factsOf(path);
+  if (machine.realPathOf(path) === folder)
+    problems.push(`INSTANCE_FILE ${path} is DATA_DIR itself: name a file beside it, such as ${shellWord(named)}`);
+  else if (place.startsWith(`${folder}${sep}`))
+    problems.push(`INSTANCE_FILE ${path} must not be in DATA_DIR: a backup would have it`);
+  else if (typeof facts === "string") {
+    if (facts !== "ENOENT") problems.push(`INSTANCE_FILE ${path} cannot be looked at (${facts})`);
+  } else if (facts.kind === "folder")
+    problems.push(`INSTANCE_FILE ${path} is a folder: name a file, such as ${shellWord(`${path}/unwind.instance`)}`);
   return path;
 }
 
