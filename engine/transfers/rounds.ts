@@ -13,9 +13,13 @@ export class Rounds {
   readonly #withdrawals: Withdrawals;
   readonly #internals: InternalTransfers;
   readonly #parts: TransferParts;
+  /** Rows that an earlier start made. */
+  readonly #earlier: ReadonlySet<string>;
 
+  /** After the ledger is read, and before anything is added to it. */
   constructor(parts: TransferParts) {
     this.#parts = parts;
+    this.#earlier = new Set(Array.from(parts.book.open(), ({ transferId }) => transferId));
     this.deposits = new Deposits(parts);
     this.#withdrawals = new Withdrawals(parts);
     this.#internals = new InternalTransfers(parts);
@@ -48,7 +52,8 @@ export class Rounds {
     try {
       instance.assertNotRestored();
       await instance.outside();
-      if (mode === "kept" && mayBeAhead(row)) await instance.vouched();
+      const isEarlier = mode === "kept" || this.#earlier.has(transferId);
+      if (isEarlier && mayBeAhead(row)) await instance.vouched();
     } catch (error) {
       // The row may go on once it may.
       if (!(error instanceof ServiceError)) throw error;
