@@ -119,6 +119,17 @@ describe("a comparison", () => {
     ]);
   });
 
+  it("finds nothing missing where the endpoints keep the receipt no more, and the block is there", async () => {
+    const world = new TransferWorld();
+    const life = await world.live();
+    await world.answered(life, life.transfers.deposit(world.deposit(world.named, AMOUNT)));
+    await world.untilQuiet(life);
+    await world.clock.advanceAsync(86_400_000);
+    world.chain.keepsReceiptsOf = 128;
+    const { report } = await reconciler(world, life, { chains: chainOf(world) }).run();
+    expect(report).toMatchObject({ differences: [], unread: [] });
+  });
+
   it("says of how many transactions it has not asked the chain, the newest being asked for first", async () => {
     const world = new TransferWorld();
     const life = await world.live();

@@ -90,6 +90,8 @@ export class FakeChain {
   priceMax = 10n ** 30n;
   /** Nonces are of now, and receipts of a server that lags far behind. */
   hidesReceipts = false;
+  /** Nonces and blocks are of now, and receipts below the newest so many blocks are no longer kept; null: all are. */
+  keepsReceiptsOf: number | null = null;
   /** Reads never end. */
   isMute = false;
   readonly #clock: Clock;
@@ -285,7 +287,8 @@ export class FakeChain {
 
   #standing(of: Parameters<Chain["standing"]>[0], weather: ChainWeather): TransactionStanding {
     const { number: head } = this.#at(weather);
-    for (let number = 0; number <= head && !this.hidesReceipts; number++) {
+    const kept = this.keepsReceiptsOf === null ? 0 : Math.max(0, head - this.keepsReceiptsOf + 1);
+    for (let number = kept; number <= head && !this.hidesReceipts; number++) {
       const block = this.#blocks[number];
       const hash = of.hashes.find((one) => block?.receipts.has(one));
       const receipt = hash === undefined ? undefined : block?.receipts.get(hash);
@@ -297,6 +300,11 @@ export class FakeChain {
       };
     }
     const deep = this.#blocks[head - CONFIRMATIONS + 1]?.state.nonces.get(of.from) ?? 0;
+    const { seenIn } = of;
+    if (deep > of.nonce && seenIn !== undefined && this.#blocks[seenIn.blockNumber]?.hash === seenIn.blockHash) {
+      const confirmations = head - seenIn.blockNumber + 1;
+      return { kind: "unshown", confirmations, isFinal: confirmations >= CONFIRMATIONS };
+    }
     if (deep > of.nonce) return { kind: "replaced" };
     return { kind: "open", isKnown: of.hashes.some((hash) => this.#pool.has(hash)) };
   }

@@ -316,3 +316,46 @@ describe("an endpoint with many servers behind its name, one of which lags", () 
     expect(await standing(harness)).toMatchObject({ kind: "open" });
   });
 });
+
+describe("a transaction that was seen in a block, and whose receipt no endpoint keeps", () => {
+  const seenIn = (chain: ScriptedChain) => ({ blockNumber: 98, blockHash: chain.blockHash(98) });
+
+  async function pruned(heads: readonly number[]): Promise<Harness> {
+    const harness = await startChain({ heads });
+    for (const one of harness.chains) one.nonceAt = () => 8;
+    return harness;
+  }
+
+  const read = async ({ chain, settled }: Harness, seen: { blockNumber: number; blockHash: string }) => {
+    const value = await settled(chain.standing({ ...OF, seenIn: seen }, OPTIONS));
+    if (!value.ok) throw new Error(value.message);
+    return value.value;
+  };
+
+  it("is not shown, and as deep as its block is at as many as must agree", async () => {
+    const harness = await pruned([5_000, 5_000]);
+    const seen = seenIn(only(harness.chains));
+    expect(await read(harness, seen)).toEqual({ kind: "unshown", confirmations: 4_903, isFinal: true });
+  });
+
+  it("is not replaced by the word of one where another one still has its block", async () => {
+    const harness = await pruned([5_000, 5_000]);
+    const seen = seenIn(only(harness.chains));
+    forked(only(harness.chains, 1), 98);
+    expect(await read(harness, seen)).toMatchObject({ kind: "unshown", isFinal: false });
+  });
+
+  it("is replaced where its block is in no chain any more", async () => {
+    const harness = await pruned([5_000, 5_000]);
+    const seen = seenIn(only(harness.chains));
+    for (const one of harness.chains) forked(one, 98);
+    expect(await read(harness, seen)).toEqual({ kind: "replaced" });
+  });
+
+  it("is mined where one endpoint keeps its receipt", async () => {
+    const harness = await pruned([5_000, 5_000]);
+    only(harness.chains, 1).mined.set(OURS, { height: 98 });
+    const seen = seenIn(only(harness.chains));
+    expect(await read(harness, seen)).toMatchObject({ kind: "mined", isFinal: false });
+  });
+});
