@@ -58,7 +58,9 @@ export type TransactionStanding =
    * Its nonce was used by another transaction, as deep as `isFinal`: none of the hashes will ever be mined. Also said
    * where no hash is asked for: whether a nonce is used for good.
    */
-  | { readonly kind: "replaced" };
+  | { readonly kind: "replaced" }
+  /** Its nonce is used, no endpoint shows its receipt any more, and the block that it was seen in is in the chain. */
+  | { readonly kind: "unshown"; readonly confirmations: number; readonly isFinal: boolean };
 
 /** Of one contract, from a height on. A topic that is null may be any. */
 export interface LogSearch {
@@ -80,6 +82,12 @@ export type BroadcastOutcome =
   | { readonly kind: "refused"; readonly reason: string }
   /** It may be in a pool: a time-out, an answer that says nothing, `already known`, `nonce too low`. */
   | { readonly kind: "unknown" };
+
+/** A block that one of the transactions was seen in. */
+export interface SeenIn {
+  readonly blockNumber: number;
+  readonly blockHash: string;
+}
 
 export interface ChainLogs {
   /** One that the chain had at that time or before it; not many blocks before, so a search from there is no long one. */
@@ -108,7 +116,12 @@ export interface Chain {
   broadcast(raw: Uint8Array, options: CallOptions): Promise<BroadcastOutcome>;
   /** Of all transactions that were signed for this nonce of the address. */
   standing(
-    of: { readonly from: string; readonly nonce: number; readonly hashes: readonly string[] },
+    of: {
+      readonly from: string;
+      readonly nonce: number;
+      readonly hashes: readonly string[];
+      readonly seenIn?: SeenIn;
+    },
     options: CallOptions,
   ): Promise<Read<TransactionStanding>>;
 }

@@ -113,6 +113,8 @@ export function looked(
   switch (standing.kind) {
     case "replaced":
       return withStep(row, index, { ...step, mined: null, isReplaced: true }, nowMs);
+    case "unshown":
+      return unshown(row, index, standing, nowMs);
     case "open":
       return openAgain(row, index, standing.isKnown, nowMs);
     case "mined": {
@@ -229,6 +231,25 @@ function openAgain(row: DepositRow, index: number, isKnown: boolean, nowMs: numb
   const versions = isLost ? step.versions.map((version) => ({ ...version, isTaken: false })) : step.versions;
   const next = withStep(row, index, { ...step, mined: null, versions }, nowMs);
   return isFound ? { ...next, state: "broadcast", reason: null, reasonText: "" } : next;
+}
+
+/**
+ * The block is what it was, so the transaction is in it. What it did was shown by fewer than must agree, so the deposit's
+ * logs are left out: the venue alone says then that it took it. Of one that was undone nothing more is known.
+ */
+function unshown(
+  row: DepositRow,
+  index: number,
+  { confirmations, isFinal: final }: Extract<TransactionStanding, { readonly kind: "unshown" }>,
+  nowMs: number,
+): DepositRow {
+  const step = row.steps[index];
+  if (step === undefined || step.mined === null) return row;
+  const isDone = final && step.mined.succeeded;
+  if (!isDone)
+    return row.reason === "NOT_SHOWN" ? row : { ...row, state: "unknown", reason: "NOT_SHOWN", updatedAtMs: nowMs };
+  const mined = { ...step.mined, confirmations, isFinal: true, taken: null };
+  return withStep(row, index, { ...step, mined }, nowMs);
 }
 
 function sameMined(left: NonNullable<StoredStep["mined"]>, right: NonNullable<StoredStep["mined"]>): boolean {

@@ -58,7 +58,10 @@ const UNANSWERED = { kind: "unknown" } as const;
 
 export class Deposits {
   readonly #parts: TransferParts;
-  /** By row and step: since when each look says that another transaction took the nonce, on the monotonic clock. */
+  /**
+   * By row and step: since when each look says that another transaction took the nonce, or that the receipt is gone, on the
+   * monotonic clock.
+   */
   readonly #replaced = new Map<string, { readonly sinceNs: number; readonly looks: number }>();
 
   constructor(parts: TransferParts) {
@@ -99,7 +102,9 @@ export class Deposits {
     const step = row.steps[index];
     if (step === undefined || !isSent(step) || isDecided(step)) return row;
     const hashes = step.versions.flatMap(({ hash }) => hash ?? []);
-    const of = { from: row.account, nonce: step.nonce, hashes };
+    const { mined } = step;
+    const seenIn = mined === null ? {} : { seenIn: mined };
+    const of = { from: row.account, nonce: step.nonce, hashes, ...seenIn };
     const read = await readValue(this.#parts, () => chain.standing(of, options));
     let next = row;
     if (read !== null && this.#isBelieved(row, index, read.value)) next = await this.#seen(row, index, read.value);
@@ -115,9 +120,10 @@ export class Deposits {
     const nowNs = this.#parts.clock.monoNs();
     const { sinceNs, looks } = this.#replaced.get(name) ?? { sinceNs: nowNs, looks: 0 };
     const isSure = isLost(looks + 1, (nowNs - sinceNs) / 1e6);
-    if (kind === "replaced" && !isSure) this.#replaced.set(name, { sinceNs, looks: looks + 1 });
+    const isLasting = kind === "replaced" || kind === "unshown";
+    if (isLasting && !isSure) this.#replaced.set(name, { sinceNs, looks: looks + 1 });
     else this.#replaced.delete(name);
-    return kind !== "replaced" || isSure;
+    return !isLasting || isSure;
   }
 
   async #seen(row: DepositRow, index: number, standing: TransactionStanding): Promise<DepositRow> {

@@ -8,7 +8,7 @@ const AMOUNT = 7_000_000n;
 /** Seen in a block that was not final, then nobody looked for a day. */
 async function seenOnce(style: "named" | "listed") {
   const world = new TransferWorld();
-  const before = await world.live(null, 4_000);
+  const before = await world.live(null, style === "named" ? 4_000 : 6_000);
   const money = world[style];
   const row = await world.answered(before, before.transfers.deposit(world.deposit(money, AMOUNT)));
   expect(row.steps.at(-1)?.mined).toMatchObject({ isFinal: false });

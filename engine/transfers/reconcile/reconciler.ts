@@ -181,10 +181,10 @@ export class Reconciler {
     const { walletId, transferId, account } = row;
     for (const { mined, nonce, name } of row.steps) {
       if (mined === null) continue;
-      const of = { from: account, nonce, hashes: [mined.hash] };
+      const of = { from: account, nonce, hashes: [mined.hash], seenIn: mined };
       const read = await readValue(this.#parts, () => chain.standing(of, NOBODY_WAITS));
       if (read === null) tally.unread({ part, walletId, code: "CHAIN_UNAVAILABLE" });
-      else if (read.value.kind !== "mined") {
+      else if (read.value.kind !== "mined" && read.value.kind !== "unshown") {
         const text = `${name} ${mined.hash} is not mined`;
         tally.differs({ kind: "TRANSACTION_MISSING", walletId, part, transferId, text, atMs: row.createdAtMs });
       }

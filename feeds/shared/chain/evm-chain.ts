@@ -136,7 +136,7 @@ export class EvmChain implements Chain {
   }
 
   async standing(of: SignedFor, options: CallOptions): Promise<Read<TransactionStanding>> {
-    const signed = { from: asAddress(of.from), nonce: of.nonce, hashes: of.hashes.map(asHash) };
+    const signed = { ...of, from: asAddress(of.from), hashes: of.hashes.map(asHash) };
     const { clock } = this.#options;
     const views = await this.#pool.each(
       (endpoint, left) => viewOf(endpoint, signed, this.confirmations, clock, left),

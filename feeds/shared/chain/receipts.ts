@@ -7,8 +7,12 @@
  * have used the nonce has had its receipt since before. A transaction whose nonce is used waits in no pool: who shows it
  * there answers from servers of which one lags.
  *
+ * Endpoints keep receipts for some time, and blocks for ever: where the block that a transaction was seen in is in the
+ * chain still, it was not replaced.
+ *
  * Questions about several hashes go out at once: one after another they would take longer than there is time for.
  */
+import type { SeenIn } from "../../../engine/chain.js";
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { CallOptions } from "../../../engine/ports.js";
 import type { FailedRead } from "../net/call-results.js";
@@ -23,6 +27,7 @@ export interface SignedFor {
   readonly from: string;
   readonly nonce: number;
   readonly hashes: readonly string[];
+  readonly seenIn?: SeenIn;
 }
 
 export type EndpointView =
@@ -31,6 +36,8 @@ export type EndpointView =
   | { readonly kind: "mined"; readonly receipt: WireReceipt; readonly confirmations: number }
   /** Its answers contradict each other: it shows a transaction in a block that its chain does not have (now). */
   | { readonly kind: "unsettled" }
+  /** Its nonce is used, and its chain has the block that it was seen in, without a receipt. */
+  | { readonly kind: "unshown"; readonly confirmations: number }
   /** `isNonceUsed`: as deep as makes final. */
   | { readonly kind: "unmined"; readonly isKnown: boolean; readonly isNonceUsed: boolean };
 
@@ -75,8 +82,7 @@ async function readView(call: Call, of: SignedFor, confirmations: number): Promi
   const receipt = await findReceipt(call, of);
   const head = await call("eth_blockNumber", [], (value) => readCount(value, "height"));
   if (receipt !== null) {
-    const block = await call("eth_getBlockByNumber", [toQuantity(receipt.blockNumber), false], readBlock);
-    const isInChain = block?.number === receipt.blockNumber && block.hash === receipt.blockHash;
+    const isInChain = await hasBlock(call, receipt);
     if (!isInChain || head < receipt.blockNumber) return { kind: "unsettled" };
     return { kind: "mined", receipt, confirmations: head - receipt.blockNumber + 1 };
   }
@@ -88,7 +94,15 @@ async function readView(call: Call, of: SignedFor, confirmations: number): Promi
   if (isNonceUsed && (await findReceipt(call, of)) !== null) return { kind: "unsettled" };
   const known = await findKnown(call, of.hashes);
   if (known === "inBlock" || (known === "waiting" && isNonceUsed)) return { kind: "unsettled" };
+  const { seenIn } = of;
+  if (isNonceUsed && seenIn !== undefined && (await hasBlock(call, seenIn)))
+    return { kind: "unshown", confirmations: Math.max(1, head - seenIn.blockNumber + 1) };
   return { kind: "unmined", isKnown: known === "waiting", isNonceUsed };
+}
+
+async function hasBlock(call: Call, { blockNumber, blockHash }: SeenIn): Promise<boolean> {
+  const block = await call("eth_getBlockByNumber", [toQuantity(blockNumber), false], readBlock);
+  return block?.number === blockNumber && block.hash === blockHash;
 }
 
 /** Of one nonce at most one transaction is in a chain. */

@@ -22,11 +22,21 @@ export function standingOf(views: readonly EndpointView[], rule: FinalRule): Tra
   // Two that are final cannot both be: no more is said than that it is in a block.
   const [shown] = groups;
   if (shown !== undefined) return minedOf(shown, rule, false);
+  const depths = views.flatMap((view) => (view.kind === "unshown" ? [view.confirmations] : []));
+  if (depths.length > 0) return unshownOf(depths, rule);
   const unmined = views.filter((view) => view.kind === "unmined");
   const isUnsettled = views.some(({ kind }) => kind === "unsettled");
   const usedCount = unmined.filter(({ isNonceUsed }) => isNonceUsed).length;
   if (usedCount >= rule.agreement && !isUnsettled) return { kind: "replaced" };
   return { kind: "open", isKnown: isUnsettled || unmined.some(({ isKnown }) => isKnown) };
+}
+
+/** One alone keeps `replaced` from being said. */
+function unshownOf(depths: readonly number[], { agreement, confirmations }: FinalRule): TransactionStanding {
+  const deepest = [...depths].sort((left, right) => right - left);
+  const depth = deepest[agreement - 1] ?? 0;
+  const isFinal = depth >= confirmations;
+  return { kind: "unshown", confirmations: isFinal ? depth : Math.max(1, Math.min(depth, confirmations - 1)), isFinal };
 }
 
 /** Those that show the same in the same block, the group of most endpoints first, then the deepest. */
