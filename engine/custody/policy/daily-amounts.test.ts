@@ -1,7 +1,7 @@
 /** The ledger of a day: against a plain model, and at its edges. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ACTS, message, policyOf, RULES, transaction, FRIEND, WALLET } from "./test/policies.js";
+import { ACTS, CHAIN, message, policyOf, RULES, transaction, FRIEND, WALLET } from "./test/policies.js";
 import { intentDigest, type SignIntent } from "../digest/intent.js";
 import { decidePolicy } from "./decide.js";
 import {
@@ -216,7 +216,7 @@ describe("the row of a day", () => {
 
   it.each([
     ["cut", (text: string) => text.slice(0, -1)],
-    ["of another format", (text: string) => text.replace('"format":1', '"format":2')],
+    ["of another format", (text: string) => text.replace('"format":1', '"format":3')],
     ["with an unknown member", (text: string) => text.replace("{", '{"x":1,')],
     ["without its totals", (text: string) => text.replace(/"totals":\[\[.*?\]\],/, "")],
     ["with a negative total", (text: string) => text.replace('"30"', '"-30"')],
@@ -257,5 +257,92 @@ describe("the answer to an intent", () => {
       ok: false,
       rule: "CHAIN",
     });
+  });
+});
+
+describe("a transaction that is signed again at another price of gas", () => {
+  const book = { policy: policyOf(RULES), acts: ACTS };
+  const pay = (gasPrice: bigint, change = {}) => digested(transaction({ to: FRIEND, value: 50n, gasPrice, ...change }));
+  const decided = (day: DayState, what: ReturnType<typeof pay>) => {
+    const outcome = decidePolicy(book, what, { address: WALLET, day: decodeDayRow(encodeDayRow(day)) }, NOON);
+    if (!outcome.ok) throw new Error(outcome.rule);
+    return outcome;
+  };
+  const totals = ({ totals: all }: DayState) => [all.get("chain:42161/native"), all.get("chain:42161/gas")];
+
+  it("counts once, with the gas of the dearest, whatever comes first", () => {
+    const dearer = decided(decided(NEW_DAY_STATE, pay(1n)).state, pay(3n));
+    expect(totals(dearer.state)).toEqual([50n, 300n]);
+    const cheaper = decided(dearer.state, pay(2n));
+    expect(totals(cheaper.state)).toEqual([50n, 300n]);
+    expect(totals(decided(cheaper.state, pay(4n)).state)).toEqual([50n, 400n]);
+    expect(decided(cheaper.state, pay(2n))).toMatchObject({ reservation: null });
+  });
+
+  it("counts again with another nonce, receiver, value, data or chain, and on another day", () => {
+    const roomy = policyOf({ ...RULES, native: [{ chainId: CHAIN, destinations: [FRIEND], perDay: "1000" }] });
+    const first = decidePolicy({ ...book, policy: roomy }, pay(1n), { address: WALLET, day: NEW_DAY_STATE }, NOON);
+    if (!first.ok) throw new Error(first.rule);
+    for (const change of [{ nonce: 1n }, { value: 49n }]) {
+      const wallet = { address: WALLET, day: first.state };
+      const next = decidePolicy({ ...book, policy: roomy }, pay(2n, change), wallet, NOON);
+      const value = "value" in change ? change.value : 50n;
+      expect(next.ok && totals(next.state)).toEqual([50n + value, 300n]);
+    }
+    const tomorrow = decidePolicy(book, pay(2n), { address: WALLET, day: first.state }, NOON + DAY);
+    expect(tomorrow.ok && totals(tomorrow.state)).toEqual([50n, 200n]);
+  });
+
+  it("is still held to what gas may cost on a day", () => {
+    const low = policyOf({ ...RULES, chains: [{ chainId: CHAIN, perDay: "450" }] });
+    const before = decided(NEW_DAY_STATE, pay(1n, { nonce: 5n, value: 10n })).state;
+    const wallet = { address: WALLET, day: decided(before, pay(1n)).state };
+    expect(decidePolicy({ ...book, policy: low }, pay(3n), wallet, NOON).ok).toBe(true);
+    expect(decidePolicy({ ...book, policy: low }, pay(4n), wallet, NOON)).toMatchObject({ rule: "AMOUNT_DAY" });
+  });
+
+  it("gives back what it took alone, and nothing that one since then counts on", () => {
+    const first = decided(NEW_DAY_STATE, pay(1n));
+    const second = decided(first.state, pay(3n));
+    if (first.reservation === null || second.reservation === null) throw new Error("not reserved");
+    expect(releaseAmounts(second.state, second.reservation)).toEqual(first.state);
+    expect(totals(releaseAmounts(first.state, first.reservation))).toEqual([undefined, undefined]);
+    // No signature of the first, but perhaps one of the second.
+    expect(totals(releaseAmounts(second.state, first.reservation))).toEqual([50n, 300n]);
+    const cheaper = decided(first.state, pay(0n));
+    expect(totals(releaseAmounts(cheaper.state, first.reservation))).toEqual([50n, 100n]);
+  });
+});
+
+describe("the row of a day with transactions", () => {
+  const state = (() => {
+    const outcome = decidePolicy(
+      { policy: policyOf(RULES), acts: ACTS },
+      digested(transaction({ to: FRIEND, value: 50n })),
+      { address: WALLET, day: NEW_DAY_STATE },
+      NOON,
+    );
+    if (!outcome.ok) throw new Error(outcome.rule);
+    return outcome.state;
+  })();
+  const text = new TextDecoder().decode(encodeDayRow(state));
+
+  it("is read as it was written, as is one of the format before", () => {
+    expect(text).toContain('"format":2');
+    expect(decodeDayRow(encodeDayRow(state))).toEqual(state);
+    const before = text.replace('"format":2', '"format":1').replace(/,"payloads":.*]/, "");
+    expect(decodeDayRow(new TextEncoder().encode(before))).toEqual({ ...state, payloads: new Map() });
+  });
+
+  it.each([
+    ["without them", /,"payloads":.*]/, ""],
+    ["with one of no gas", /"100",1\]/, "1]"],
+    ["with one of no use", /"100",1\]/, '"100",0]'],
+    ["with one of no name", /"payloads":\[\["0x/, '"payloads":[["'],
+    ["twice", /"payloads":\[(.*)\]\}/, '"payloads":[$1,$1]}'],
+  ])("%s is refused", (_, what, by) => {
+    const changed = text.replace(what, by);
+    expect(changed).not.toBe(text);
+    expect(() => decodeDayRow(new TextEncoder().encode(changed))).toThrow(RangeError);
   });
 });
