@@ -1,7 +1,8 @@
 /** Rows of an earlier start of which nothing is signed, while the co-signer is away: their store may have been put back. */
 import { describe, expect, it } from "vitest";
 import { AwayCosigner } from "./test/away-cosigner.js";
-import { TransferWorld } from "./test/transfer-world.js";
+import { type Life, TransferWorld } from "./test/transfer-world.js";
+import type { TransferRow } from "./transfer-row.js";
 
 const AMOUNT = 7_000_000n;
 const KINDS = ["withdrawal", "deposit"] as const;
@@ -10,7 +11,7 @@ const KINDS = ["withdrawal", "deposit"] as const;
 async function earlier(kind: (typeof KINDS)[number]) {
   const world = new TransferWorld();
   const ask = { ...world[kind](world.named, AMOUNT), transferId: world.newId() };
-  const asked = ({ transfers }: Awaited<ReturnType<TransferWorld["live"]>>) =>
+  const asked = ({ transfers }: Life): Promise<TransferRow> =>
     "receiver" in ask ? transfers.withdraw(ask) : transfers.deposit(ask as Parameters<typeof transfers.deposit>[0]);
   const before = await world.live({ at: 1, isAfter: true });
   expect(await world.outcome(before, asked(before))).toBe("dead");

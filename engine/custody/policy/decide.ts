@@ -1,7 +1,10 @@
 /** The co-signer's whole answer to one intent: the rules, then the day's amounts. */
-import { toHex } from "../digest/bytes.js";
+import { utf8ToBytes } from "@noble/hashes/utils";
+import { keccak256, toHex } from "../digest/bytes.js";
 import type { SignIntent } from "../digest/intent.js";
-import { type DayState, type ReserveOutcome, reserveAmounts } from "./daily-amounts.js";
+import { highestGasCost } from "../digest/transaction.js";
+import { gasAsset } from "./amounts.js";
+import { type DayState, type Payload, type ReserveOutcome, reserveAmounts } from "./daily-amounts.js";
 import type { Rulebook } from "./policy.js";
 import { judgeIntent } from "./rules.js";
 
@@ -20,5 +23,14 @@ export function decidePolicy(
 ): ReserveOutcome {
   const verdict = judgeIntent(book, intent, wallet.address);
   if (!verdict.ok) return verdict;
-  return reserveAmounts(wallet.day, toHex(digest), verdict.amounts, nowMs);
+  return reserveAmounts(wallet.day, toHex(digest), verdict.amounts, nowMs, payloadOf(intent));
+}
+
+/** A chain takes one transaction of a nonce. Null: none. */
+function payloadOf(intent: SignIntent): Payload | null {
+  if (intent.kind !== "transaction") return null;
+  const { chainId, nonce, to, value, data } = intent.transaction;
+  const text = [chainId, nonce, to, value, toHex(data)].join("/");
+  const gas = highestGasCost(intent.transaction);
+  return { key: toHex(keccak256(utf8ToBytes(text))), gasAsset: gasAsset(chainId), gas };
 }

@@ -150,8 +150,8 @@ function keyOf(walletId: Uint8Array): string {
 }
 
 /** Sessions carry it without a look inside. Throws TypeError for what no judgement made. */
-function reservationOf({ day, digest, totals }: OpaqueReservation): Reservation {
-  if (typeof day !== "number" || typeof digest !== "string" || !(totals instanceof Map))
+function reservationOf({ day, digest, totals, payload }: OpaqueReservation): Reservation {
+  if (typeof day !== "number" || typeof digest !== "string" || !(totals instanceof Map) || typeof payload !== "object")
     throw new TypeError("not a reservation of the day");
-  return { day, digest, totals: totals as ReadonlyMap<string, bigint> };
+  return { day, digest, totals: totals as ReadonlyMap<string, bigint>, payload: payload as Reservation["payload"] };
 }
