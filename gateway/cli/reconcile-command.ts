@@ -3,7 +3,12 @@
  * `--release` opens a restored store. The service compares; this waits for it and prints.
  */
 import type { Command } from "commander";
-import type { Difference, ReconcileReport, UncomparedPart, UnreadPart } from "../../engine/transfers/reconcile/report.js";
+import type {
+  Difference,
+  ReconcileReport,
+  UncomparedPart,
+  UnreadPart,
+} from "../../engine/transfers/reconcile/report.js";
 import type { ReconcileState } from "../admin/reconcile-port.js";
 import { addToList } from "./arguments.js";
 import { ask } from "./ask.js";

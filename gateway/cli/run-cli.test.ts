@@ -327,10 +327,7 @@ describe("unwind reconcile", () => {
 
   it("says what it has not compared, however much is the same", async () => {
     const uncompared = [{ part: "chain 56", walletId: "w-1", transactions: 12 }];
-    const { code, stdout } = await run(
-      "reconcile",
-      reconciling({ ...REPORT, uncompared, uncomparedCount: 12 }).reach,
-    );
+    const { code, stdout } = await run("reconcile", reconciling({ ...REPORT, uncompared, uncomparedCount: 12 }).reach);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^not compared +12$/m);
     expect(stdout).toMatch(/^chain 56 +w-1 +12$/m);

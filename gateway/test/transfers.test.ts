@@ -201,7 +201,10 @@ describe("money whose wallet the body names", () => {
     ["a withdrawal", TWO, { asset: "USDT", chainId: 56, accountType: "spot" }],
   ])("as %s is refused where x-wallet-id names another wallet", async (_, path, rest) => {
     const { address, walletId } = wallet;
-    const names: Readonly<Record<string, object>> = { [MOVE]: { walletId }, [TWO]: { walletAddress: address, receiver: address } };
+    const names: Readonly<Record<string, object>> = {
+      [MOVE]: { walletId },
+      [TWO]: { walletAddress: address, receiver: address },
+    };
     const body = { amount: "25", ...rest, ...(names[path] ?? { walletIdOrAddress: walletId }) };
     for (const name of [other.walletId, other.address, "user-9"])
       expect(coded(await ask(path, body, ALICE, { "x-wallet-id": name })), name).toEqual([401, "INVALID_WALLET_ID"]);

@@ -54,7 +54,11 @@ export interface Reservation {
   readonly digest: string;
   readonly totals: ReadonlyMap<string, bigint>;
   /** Null: no transaction. `gasBefore`: as far as it was counted before; null: it was not. */
-  readonly payload: { readonly key: string; readonly counted: CountedPayload; readonly gasBefore: bigint | null } | null;
+  readonly payload: {
+    readonly key: string;
+    readonly counted: CountedPayload;
+    readonly gasBefore: bigint | null;
+  } | null;
 }
 
 export type ReserveOutcome =
@@ -72,7 +76,8 @@ export function reserveAmounts(
   const state = onDay(before, nowMs);
   const counted = payload === null ? undefined : state.payloads.get(payload.key);
   const sums = sumByAsset(payload === null || counted === undefined ? amounts : dearer(amounts, payload, counted));
-  if ((sums.size === 0 && counted === undefined) || state.digests.has(digest)) return { ok: true, state, reservation: null };
+  if ((sums.size === 0 && counted === undefined) || state.digests.has(digest))
+    return { ok: true, state, reservation: null };
   if (state.spentThrough >= state.day)
     return refusal("DAY_UNKNOWN", "what was spent today is unknown since the store was put back");
   if (state.digests.size >= MAX_DIGESTS_PER_DAY) return refusal("DAY_FULL", "too many intents of one day");

@@ -167,7 +167,10 @@ class Run {
     const { venueone, venuetwo } = this.#world;
     const payouts = () => [venueone.room.bridge, venuetwo.room.money].flatMap((desk) => desk?.treasury?.open ?? []);
     let quietMs = 0;
-    for (let passedMs = 0; passedMs < settleMs && quietMs < FOLLOW_MS && this.#watch.openCount() + payouts().length > 0; ) {
+    for (
+      let passedMs = 0;
+      passedMs < settleMs && quietMs < FOLLOW_MS && this.#watch.openCount() + payouts().length > 0;
+    ) {
       const ms = passedMs < 120_000 ? BLOCK_MS : passedMs < 2 * 3_600_000 ? 60_000 : 600_000;
       await this.#pass(ms);
       passedMs += ms;

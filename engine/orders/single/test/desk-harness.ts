@@ -140,7 +140,13 @@ export interface DeskParts {
 export function createDeskService(parts: DeskParts): { desk: SingleOrderService; guards: GuardBook } {
   const { clock, store, ids: randomIds, policy } = parts;
   const logger = recordingLogger(parts.logLines);
-  const guards = new GuardBook({ store, clock, logger, policy, ...(parts.restored === undefined ? {} : { restored: parts.restored }) });
+  const guards = new GuardBook({
+    store,
+    clock,
+    logger,
+    policy,
+    ...(parts.restored === undefined ? {} : { restored: parts.restored }),
+  });
   const rooms = new Map<RoutableVenue, VenueRoom>(parts.rooms.map((room) => [room.venue, room]));
   const desk = new SingleOrderService({
     rooms,
