@@ -40,7 +40,11 @@ export class PayoutSearches {
       const { contract, topics } = event;
       const search = { contract, topics, fromHeight };
       const read = await readValue(this.#parts, () => chain.logs.final(search, options));
-      if (read === null) break;
+      if (read === null) {
+        // Also where endpoints refuse such reads for good: nothing else shows that.
+        this.#parts.logger.warn("transfers.payout_unread", { name: row.transferId, venue: row.venue });
+        break;
+      }
       for (const log of read.value.logs) {
         const paid = event.paid(log);
         if (paid !== null) return { hash: log.hash, paid };

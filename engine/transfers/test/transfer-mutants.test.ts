@@ -76,6 +76,26 @@ const MUTANTS: readonly Mutant[] = [
       })),
   },
   {
+    name: "records another payment than the chain has",
+    wrong: /sum of payments is another/,
+    plant: () =>
+      acting((right) => ({
+        payoutFound: (row, found, nowMs) => right.payoutFound(row, { ...found, paid: found.paid + 1n }, nowMs),
+      })),
+  },
+  {
+    name: "takes what left the account for what was paid",
+    wrong: /confirmed before its payment was final/,
+    plant: () =>
+      acting((right) => ({
+        withdrawalLooked: (row, look, nowMs) => {
+          const { standing } = look;
+          const done = standing.kind === "pending" ? { ...standing, kind: "completed" as const } : standing;
+          return right.withdrawalLooked(row, { ...look, standing: done }, nowMs);
+        },
+      })),
+  },
+  {
     name: "does not hand out again what a reorg took away",
     wrong: /deposit of .* is (broadcast|unknown)/,
     plant: () =>
