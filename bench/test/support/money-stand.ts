@@ -236,6 +236,12 @@ export class MoneyService {
     return this.#caller;
   }
 
+  /** Of the running service, with a key of every scope. */
+  get door(): { readonly url: string; readonly key: MadeKey } {
+    if (this.#process === null || this.#key === null) throw new Error("the service does not run");
+    return { url: this.#process.url, key: this.#key };
+  }
+
   async start(): Promise<void> {
     const { bench } = this.#stand;
     this.#process = await bench.start(this.place, this.#signer);
