@@ -146,7 +146,7 @@ export interface WithdrawalRail {
    */
   readonly payoutEvent:
     | ((
-        withdrawal: Pick<PastWithdrawal, "ask" | "request"> & {
+        withdrawal: Pick<PastWithdrawal, "ask" | "request" | "sentAtMs"> & {
           readonly fee: bigint;
           readonly shown: bigint | null;
         },

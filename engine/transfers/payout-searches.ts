@@ -63,7 +63,12 @@ export class PayoutSearches {
   #eventOf(row: WithdrawalRow): PayoutEvent | null {
     const rail = this.#parts.rails.get(row.venue)?.withdrawals;
     const shown = row.paid === null ? null : BigInt(row.paid);
-    return rail?.payoutEvent?.({ ask: askOf(row), request: row.act.request, fee: BigInt(row.fee), shown }) ?? null;
+    return (
+      rail?.payoutEvent?.({
+        ...{ ask: askOf(row), request: row.act.request, fee: BigInt(row.fee), shown },
+        sentAtMs: row.sentAtMs ?? row.createdAtMs,
+      }) ?? null
+    );
   }
 
   async #startOf(chain: Chain, { sinceMs }: PayoutEvent, options: CallOptions): Promise<number | null> {

@@ -137,8 +137,12 @@ describe("a withdrawal at venueone", () => {
     const [ours, like] = [await signed(on), await signed(on)];
     for (const one of [ours, like]) expect(await send(on, one)).toEqual(done);
     const chain = chainOf(on);
-    const paidOn = async ({ ask, act: { request } }: Signed): Promise<readonly [hash: string, paid: bigint][]> => {
-      const event = on.rail.payoutEvent?.({ ask, request, fee: 1_000_000n, shown: null }) ?? null;
+    const paidOn = async ({
+      ask,
+      act: { request },
+      sentAtMs,
+    }: Signed): Promise<readonly [hash: string, paid: bigint][]> => {
+      const event = on.rail.payoutEvent?.({ ask, request, sentAtMs, fee: 1_000_000n, shown: null }) ?? null;
       if (event === null) throw new Error("no event");
       const fromHeight = unwrapRead(await chain.logs.heightAt(event.sinceMs, OPTIONS));
       const { logs } = unwrapRead(await chain.logs.final({ ...event, fromHeight }, OPTIONS));

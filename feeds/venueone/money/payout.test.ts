@@ -33,10 +33,16 @@ async function scene(shown: bigint | null = null) {
   const made = await rail.make(ask, 1_000_000n);
   if (!made.ok) throw new Error(made.problem);
   const { request } = made.act;
-  const event = rail.payoutEvent?.({ ask, request, fee: 1_000_000n, shown }) ?? null;
+  const sentAtMs = clock.wallMs();
+  const event = rail.payoutEvent?.({ ask, request, sentAtMs, fee: 1_000_000n, shown }) ?? null;
   if (event === null) throw new Error("no event");
   const nonce = (JSON.parse(request) as { action: { time: number } }).action.time;
   return { rail, ask, event, clock, ours: { user: SIGNER, destination: RECEIVER, usd: 24_500_000n, nonce } };
+}
+
+function requestAt(time: number) {
+  const network = { signatureChainId: "0xa4b1", hyperliquidChain: "Mainnet" };
+  return { account: SIGNER, action: { type: "withdraw3", ...network, destination: RECEIVER, amount: "25.5", time } };
 }
 
 describe("a payment of venueone's bridge", () => {
@@ -45,6 +51,13 @@ describe("a payment of venueone's bridge", () => {
     expect(event).toMatchObject({
       ...{ contract: BRIDGE, topics: [FINALIZED, addressTopic(SIGNER)], sinceMs: ours.nonce - 600_000 },
     });
+  });
+
+  it("is searched for from its send, where the wallet has used times that are ahead", async () => {
+    const { rail, ask, ours } = await scene();
+    const request = JSON.stringify(requestAt(ours.nonce + 7_200_000));
+    const event = rail.payoutEvent?.({ ask, request, sentAtMs: ours.nonce, fee: 1_000_000n, shown: null });
+    expect(event?.sinceMs).toBeLessThanOrEqual(ours.nonce - 600_000 + 5_000);
   });
 
   it("is the withdrawal's by its number, its receiver and its amount less the fee", async () => {
@@ -78,6 +91,6 @@ describe("a payment of venueone's bridge", () => {
 
   it("is not searched for by an act of another program", async () => {
     const { rail, ask } = await scene();
-    expect(rail.payoutEvent?.({ ask, request: "{}", fee: 1n, shown: null })).toBeNull();
+    expect(rail.payoutEvent?.({ ask, request: "{}", sentAtMs: 1, fee: 1n, shown: null })).toBeNull();
   });
 });

@@ -14,17 +14,21 @@ const DATA_BYTES = 4 * 32;
 /** The time of the action is by the venue's clock, which may be ahead of the chain's. */
 const DATED_WITHIN_MS = 600_000;
 
-/** `amounts`: what it may have paid, in the token's smallest unit. */
+/**
+ * `amounts`: what it may have paid, in the token's smallest unit. `sentAtMs`: on the venue's clock; an act's time is ahead of
+ * it where the wallet has used later ones.
+ */
 export function bridgePayout(
   bridge: string,
   { account, action }: WithdrawRequest,
   amounts: readonly bigint[],
+  sentAtMs: number,
 ): PayoutEvent {
   const topics = [FINALIZED_TOPIC, addressTopic(account)];
   return {
     contract: bridge,
     topics,
-    sinceMs: action.time - DATED_WITHIN_MS,
+    sinceMs: Math.min(action.time, sentAtMs) - DATED_WITHIN_MS,
     paid(log: ChainLog): bigint | null {
       if (!isEvent(log, bridge, topics) || log.data.length !== DATA_BYTES) return null;
       const [destination, usd, nonce] = [0, 1, 2].map((index) => uintWord(log.data, index));

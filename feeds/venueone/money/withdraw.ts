@@ -161,16 +161,18 @@ export class VenueoneWithdrawals implements WithdrawalRail {
   payoutEvent({
     ask,
     request: stored,
+    sentAtMs,
     fee,
     shown,
-  }: Pick<PastWithdrawal, "ask" | "request"> & {
+  }: Pick<PastWithdrawal, "ask" | "request" | "sentAtMs"> & {
     readonly fee: bigint;
     readonly shown: bigint | null;
   }): PayoutEvent | null {
     const request = readRequest(stored);
     if (request === null) return null;
     const amounts = shown === null ? [ask.amount - fee] : [ask.amount - fee, shown];
-    return bridgePayout(this.#deps.bridge, request, amounts);
+    const { bridge, clockOffsetMs } = this.#deps;
+    return bridgePayout(bridge, request, amounts, sentAtMs + clockOffsetMs());
   }
 
   #answer(request: WithdrawRequest, response: HttpResponse): MoneyOutcome {
