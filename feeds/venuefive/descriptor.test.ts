@@ -29,7 +29,10 @@ describe("the options of venuefive", () => {
   });
 
   it("take a map of pairs and addresses of their own", () => {
-    const { config, problems } = read({ PAIRS: ["eth=0", " BTC=1", "XAU=21"], MULTICALL_ADDRESS: `0x${"AB".repeat(20)}` });
+    const { config, problems } = read({
+      PAIRS: ["eth=0", " BTC=1", "XAU=21"],
+      MULTICALL_ADDRESS: `0x${"AB".repeat(20)}`,
+    });
     expect(problems).toEqual([]);
     expect([...(config?.map.symbols ?? [])]).toEqual([
       [0, "ETH"],

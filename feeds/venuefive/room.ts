@@ -151,7 +151,8 @@ export class VenuefiveRoom implements ClientSignedRoom {
     const { known, failure } = this.#guard;
     if (known !== null && known.differing.length > 0) return { state: "DOWN", problem: differText(known.differing) };
     // Of what endpoints said before, the age says enough.
-    if (problem !== null && (head === null || problem.code !== "SILENT")) return { state: "DOWN", problem: problem.message };
+    if (problem !== null && (head === null || problem.code !== "SILENT"))
+      return { state: "DOWN", problem: problem.message };
     if (known === null)
       return this.#hasLooked || failure !== null
         ? { state: "DOWN", problem: `the pairs could not be compared: ${failure?.message ?? "they were not answered"}` }

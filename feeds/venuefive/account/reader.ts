@@ -30,7 +30,10 @@ import { orderOf, type PlacedOrder, positionOf, usdcText } from "./normalize.js"
 import { type OrderRow, readSlots, type SlotRows } from "./slots.js";
 
 /** What the events of the chain say of an order that rests; null where they do not know it. */
-export type PlacedLookup = (address: string, row: Pick<OrderRow, "pairIndex" | "index" | "block">) => PlacedOrder | null;
+export type PlacedLookup = (
+  address: string,
+  row: Pick<OrderRow, "pairIndex" | "index" | "block">,
+) => PlacedOrder | null;
 
 export interface AccountReaderOptions {
   readonly map: PairMap;
@@ -147,7 +150,8 @@ export class AccountReader {
       if (!read.ok) return read;
       if (read.value.counts.pairs === pairs.pairs && read.value.counts.tradesPerPair === pairs.tradesPerPair)
         return { ...read, value: { ...read.value.rows, pairs } };
-      if (round === ROUNDS_MAX) return failedChainRead("VENUE_ERROR", "the number of pairs changes while they are read");
+      if (round === ROUNDS_MAX)
+        return failedChainRead("VENUE_ERROR", "the number of pairs changes while they are read");
       // Another number of pairs: what the new ones are is compared before anything is shown.
       const compared = await within(this.#options.clock, guard.check(), Math.max(0, deadline.leftMs()));
       if (!compared.done) return NO_TIME;

@@ -84,8 +84,11 @@ export class ChainHeads {
         message: `endpoints ${names.join(" and ")} have different blocks ${this.#disagreeAt}`,
       };
     }
-    if (this.#head === null) return { code: "SILENT", message: "no endpoint has named a block yet" };
-    return this.#live().length > 0 ? null : { code: "SILENT", message: "no endpoint answers" };
+    const head = this.#head;
+    if (head === null) return { code: "SILENT", message: "no endpoint has named a block yet" };
+    if (this.#live().length === 0) return { code: "SILENT", message: "no endpoint answers" };
+    const isThere = this.#live().some((one) => !one.isMinority && heightOf(one) >= head.number);
+    return isThere ? null : { code: "SILENT", message: `no endpoint has got to block ${head.number}, which was shown` };
   }
 
   /** The first look; resolves when all have answered or had their time. */
@@ -149,7 +152,13 @@ export class ChainHeads {
               ? "disagrees"
               : "up";
       const { callCount: calls } = one.endpoint;
-      return { host: one.host, state, block: one.head?.number ?? null, calls, failures: one.endpoint.status().failedCount };
+      return {
+        host: one.host,
+        state,
+        block: one.head?.number ?? null,
+        calls,
+        failures: one.endpoint.status().failedCount,
+      };
     });
   }
 
@@ -174,6 +183,8 @@ export class ChainHeads {
   }
 
   #judge(): void {
+    // The first to answer may be one that is wrong: nothing counts before all have had their time.
+    if (this.#watched.some((one) => !one.hasLooked && !one.isOtherChain)) return;
     const fresh = this.#fresh();
     this.#disagreeAt = compare(fresh);
     if (this.#disagreeAt !== null) return;

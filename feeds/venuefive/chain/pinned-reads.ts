@@ -57,7 +57,10 @@ export class PinnedReads {
     const { head, problem } = this.#heads;
     if (problem !== null || head === null)
       return missed(
-        failedChainRead(problem?.code === "WRONG_CHAIN" ? "WRONG_CHAIN" : "VENUE_ERROR", problem?.message ?? NO_ENDPOINT),
+        failedChainRead(
+          problem?.code === "WRONG_CHAIN" ? "WRONG_CHAIN" : "VENUE_ERROR",
+          problem?.message ?? NO_ENDPOINT,
+        ),
         problem?.code !== "WRONG_CHAIN",
       );
     const sources = this.#heads.sources();
@@ -69,8 +72,7 @@ export class PinnedReads {
       // A hanging one leaves time for those after it.
       const timeoutMs = Math.ceil(Math.min(BATCH_MS_MAX, left.timeoutMs / (sources.length - index)));
       const answer = await this.#of(source, head, ask, { ...left, timeoutMs });
-      if (answer.kind === "value")
-        return { ok: true, value: answer.value, asOfMs: head.seenAtMs, block: head.number };
+      if (answer.kind === "value") return { ok: true, value: answer.value, asOfMs: head.seenAtMs, block: head.number };
       if (answer.kind === "moved") hasMoved = true;
       else failure = milder(failure, answer.failure);
     }

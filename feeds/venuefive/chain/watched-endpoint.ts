@@ -30,6 +30,8 @@ export class WatchedEndpoint {
   readonly host: string;
   /** Its newest block by the last answer; null before the first. */
   head: HeadBlock | null = null;
+  /** It has been asked, and has answered or had its time. */
+  hasLooked = false;
   /** Its last look was answered. */
   isAnswering = false;
   /** Most of the others have another block at a height of its own. */
@@ -66,6 +68,7 @@ export class WatchedEndpoint {
     if (this.isOtherChain) return Promise.resolve();
     this.#look ??= this.#ask(compareAt).finally(() => {
       this.#look = null;
+      this.hasLooked = true;
     });
     return this.#look;
   }

@@ -171,7 +171,9 @@ export function readCounts([pairs, trades]: readonly unknown[]): PairCounts {
 const NAMED_MAX = 5;
 
 export function differText(differing: readonly DifferingPair[]): string {
-  const named = differing.slice(0, NAMED_MAX).map(({ index, here, chain }) => `${index} is ${here} here and ${chain} there`);
+  const named = differing
+    .slice(0, NAMED_MAX)
+    .map(({ index, here, chain }) => `${index} is ${here} here and ${chain} there`);
   const more = differing.length > NAMED_MAX ? `, and ${differing.length - NAMED_MAX} more` : "";
   return `pairs of the chain are not those of the map: ${named.join(", ")}${more}`;
 }
