@@ -1,5 +1,6 @@
 /** Reads of the contracts as calls of a node, and what they answer. */
-import { decodeFunctionResult, encodeFunctionData, type Hex, parseAbi } from "viem";
+import type { Hex } from "viem";
+import { decodeFunctionResult, encodeFunctionData, parseAbi } from "viem/utils";
 import { MULTICALL_ABI, PAIR_STORAGE_ABI, TRADING_STORAGE_ABI, USDC_ABI } from "../../../schemas/venuefive/abi.js";
 import type { RpcCall } from "../../shared/chain/rpc-endpoint.js";
 import { readData } from "../../shared/chain/rpc-wire.js";

@@ -1,15 +1,6 @@
 /** Calls of the venue's contracts as bytes, and what they answer and log as values, by the contracts' own descriptions. */
-import {
-  type Abi,
-  type AbiFunction,
-  type AbiParameter,
-  decodeEventLog,
-  decodeFunctionResult,
-  encodeFunctionData,
-  hashTypedData,
-  type Hex,
-  parseAbi,
-} from "viem";
+import type { Abi, AbiFunction, AbiParameter, Hex } from "viem";
+import { decodeEventLog, decodeFunctionResult, encodeFunctionData, hashTypedData, parseAbi } from "viem/utils";
 import {
   MULTICALL_ABI,
   PAIR_STORAGE_ABI,
