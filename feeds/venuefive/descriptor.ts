@@ -81,7 +81,7 @@ export const VENUEFIVE_OPTIONS = {
   },
   CALLS_PER_MINUTE: {
     kind: "integer",
-    min: 600,
+    min: 1_200,
     max: BUDGET_MAX,
     default: 6_000,
     doc: "JSON-RPC calls a minute of each endpoint at most; each call of a batch counts. A read of a wallet is one for each 12 pairs, and four.",

@@ -67,6 +67,17 @@ async function stuckAt(height: number): Promise<Twist> {
   };
 }
 
+function breakAll(proxies: readonly RpcProxy[]): void {
+  for (const proxy of proxies) proxy.fault = cut;
+}
+
+/** Of the first endpoint, before the room starts. */
+const first =
+  (twist: Twist) =>
+  ([proxy]: readonly RpcProxy[]): void => {
+    if (proxy !== undefined) proxy.twist = twist;
+  };
+
 const tip = async (): Promise<number> => Number(await world.chain.rpc("eth_blockNumber"));
 
 /** Of every block from that height on: another branch. */
@@ -123,7 +134,7 @@ describe("an endpoint of venuefive", () => {
     await world.chain.mine(12);
     const height = await tip();
     const behind = await stuckAt(height - 10);
-    const stand = await started(2, { prepare: ([first]) => void (first === undefined || (first.twist = behind)) });
+    const stand = await started(2, { prepare: first(behind) });
     expect(stand.room.status().block).toBe(height);
     expect(states(stand)).toEqual(["lagging", "up"]);
     const read = await positions(stand);
@@ -149,7 +160,7 @@ describe("an endpoint of venuefive", () => {
 
   const otherChain: Twist = ({ method }) => (method === "eth_chainId" ? "0x1" : undefined);
   it("of another chain is set aside from the start, and named", async () => {
-    const stand = await started(2, { prepare: ([first]) => void (first === undefined || (first.twist = otherChain)) });
+    const stand = await started(2, { prepare: first(otherChain) });
     expect(states(stand)).toEqual(["wrong-chain", "up"]);
     expect(await positions(stand)).toMatchObject({ ok: true });
     expect(stand.lines.map(({ event }) => event)).toContain("chain.other_id");
@@ -184,7 +195,7 @@ describe("an endpoint of venuefive", () => {
 
 describe("the room of venuefive without endpoints that answer", () => {
   it("starts all the same, is DOWN, and comes up by itself", async () => {
-    const stand = await started(2, { prepare: (all) => all.forEach((proxy) => void (proxy.fault = cut)) });
+    const stand = await started(2, { prepare: breakAll });
     expect(stand.room.status()).toMatchObject({ state: "DOWN", block: null, blockAgeMs: null });
     expect(states(stand)).toEqual(["down", "down"]);
     expect(await positions(stand)).toMatchObject({ ok: false, code: "VENUE_ERROR" });
@@ -232,7 +243,7 @@ describe("endpoints of venuefive with different blocks at one height", () => {
 
   it("of three the one that is alone is named, and not read", async () => {
     const stand = await started(3, {
-      prepare: ([first]) => void (first === undefined || (first.twist = forkedFrom(1))),
+      prepare: first(forkedFrom(1)),
     });
     await stand.holds(() => stand.room.status().state === "LIVE");
     expect(states(stand)).toEqual(["disagrees", "up", "up"]);
@@ -246,7 +257,7 @@ describe("endpoints of venuefive with different blocks at one height", () => {
       method === "eth_getBlockByNumber" && params[0] === "latest"
         ? { ...(result as object), number: `0x${(height + 1_000).toString(16)}` }
         : undefined;
-    const stand = await started(3, { prepare: ([first]) => void (first === undefined || (first.twist = ahead)) });
+    const stand = await started(3, { prepare: first(ahead) });
     expect(stand.room.status().block).toBe(height);
     expect(await positions(stand)).toMatchObject({ ok: true, block: height });
   });
@@ -316,10 +327,10 @@ async function arrived({ proxies }: RoomStand, place: number): Promise<void> {
 /** Where a request of before still hangs. */
 async function settledBeside<T>({ clock }: RoomStand, promise: Promise<T>): Promise<T> {
   let isSettled = false;
-  promise.then(
-    () => void (isSettled = true),
-    () => void (isSettled = true),
-  );
+  const settled = (): void => {
+    isSettled = true;
+  };
+  promise.then(settled, settled);
   while (!isSettled) {
     await clock.advanceAsync(0);
     await new Promise((resolve) => setImmediate(resolve));

@@ -27,7 +27,7 @@ async function started(options: RoomStandOptions = {}): Promise<RoomStand> {
   return stand;
 }
 
-function valueOf<T>(read: ChainRead<T>): T {
+function shown<T>(read: ChainRead<T>): T {
   if (!read.ok) throw new Error(`${read.code}: ${read.message}`);
   return read.value;
 }
@@ -39,7 +39,7 @@ describe("a position of venuefive", () => {
       ...{ pairIndex: BTC, collateral: "100", leverage: "10", price: "92400", tp: "95000.5", sl: "90000" },
     });
     const { room, settled } = await started();
-    const [position, ...more] = valueOf(await settled(room.readPositions(one.address, READ)));
+    const [position, ...more] = shown(await settled(room.readPositions(one.address, READ)));
     const { timestamp } = await world.read<{ timestamp: bigint }>("TradingStorage", "openTrades", [
       one.address,
       BTC,
@@ -61,7 +61,7 @@ describe("a position of venuefive", () => {
     await world.chain.mine(30);
     const { room, settled } = await started();
     const read = await settled(room.readPositions(one.address, READ));
-    const [position] = valueOf(read);
+    const [position] = shown(read);
     const trade = await world.read<Record<string, bigint>>("TradingStorage", "openTrades", [one.address, ETH, 0]);
     const [collateral, leverage, openPrice] = [trade["initialPosToken"], trade["leverage"], trade["openPrice"]];
     const args = [one.address, ETH, 0, false, collateral, leverage];
@@ -84,7 +84,7 @@ describe("a position of venuefive", () => {
     await one.close(BTC, 0, 49_000_000n);
     world.keeper.refuse(false);
     const { room, settled } = await started();
-    const rows = valueOf(await settled(room.readPositions(one.address, READ)));
+    const rows = shown(await settled(room.readPositions(one.address, READ)));
     expect(
       rows.map(({ symbol, index, isZeroFee, isBeingClosed }) => [symbol, index, isZeroFee, isBeingClosed]),
     ).toEqual([
@@ -101,7 +101,7 @@ describe("a position of venuefive", () => {
     const read = await settled(room.readPositions(NOBODY, READ));
     expect(read).toMatchObject({ ok: true, value: [], block: room.status().block });
     expect(read.ok && clock.wallMs() - read.asOfMs).toBeLessThan(1_000);
-    expect(valueOf(await settled(room.readOpenOrders(NOBODY, READ)))).toEqual([]);
+    expect(shown(await settled(room.readOpenOrders(NOBODY, READ)))).toEqual([]);
   });
 });
 
@@ -120,7 +120,7 @@ describe("open limit orders of venuefive", () => {
       false,
     ])) as { timestamp: string };
     const { room, settled, proxies } = await started();
-    const rows = valueOf(await settled(room.readOpenOrders(one.address, READ)));
+    const rows = shown(await settled(room.readOpenOrders(one.address, READ)));
     expect(rows.map(({ price, direction, size }) => [price, direction, size])).toEqual([
       ["3000", "LONG", "0.25"],
       ["2500", "SHORT", "0.6"],
@@ -133,7 +133,7 @@ describe("open limit orders of venuefive", () => {
     });
     expect(rows[0]).toMatchObject({ takeProfit: "3500", stopLoss: "2900", slippagePercent: "0.5" });
     // Positions of the same block come out of the same read.
-    expect(valueOf(await settled(room.readPositions(one.address, READ)))).toEqual([]);
+    expect(shown(await settled(room.readPositions(one.address, READ)))).toEqual([]);
     expect(proxies[0]?.walletReads().length).toBe(1);
   });
 
@@ -150,7 +150,7 @@ describe("open limit orders of venuefive", () => {
       },
     });
     const { room, settled } = await started({ parts: { createHistory } });
-    const [row] = valueOf(await settled(room.readOpenOrders(one.address, READ)));
+    const [row] = shown(await settled(room.readOpenOrders(one.address, READ)));
     expect(row).toMatchObject({ orderId: `${BTC}:0:7`, orderType: "LIMIT", timestampMs: 5_000, txHash: "0x07" });
     expect(asked).toEqual([[one.address.toLowerCase(), BTC, 0]]);
   });
@@ -160,13 +160,13 @@ describe("balances of venuefive", () => {
   it("are the collateral, what the storage may take of it, and the coin of the chain, to the last place", async () => {
     const one = await trader("1234.567891");
     const { room, settled } = await started();
-    const balances = valueOf(await settled(room.readBalances(one.address, READ)));
+    const balances = shown(await settled(room.readBalances(one.address, READ)));
     const coins = BigInt((await world.chain.rpc("eth_getBalance", [one.address, "latest"])) as string);
     expect(balances).toEqual({
       collateral: { token: "USDC", amount: "1234.567891", allowance: "1000000000" },
       native: { symbol: "ETH", amount: text(coins, 18) },
     });
-    expect(valueOf(await settled(room.readBalances(NOBODY, READ)))).toEqual({
+    expect(shown(await settled(room.readBalances(NOBODY, READ)))).toEqual({
       collateral: { token: "USDC", amount: "0", allowance: "0" },
       native: { symbol: "ETH", amount: "0" },
     });

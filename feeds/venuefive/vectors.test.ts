@@ -10,10 +10,10 @@ const EXPECTATIONS = ["expected", "expectedKept", "expectedError"];
 /** Every value of an expectation, replaced by another of its form, one at a time. */
 function spoiled(entry: Entry): readonly (readonly [string, Entry])[] {
   return EXPECTATIONS.filter((name) => entry[name] !== undefined).flatMap((name) =>
-    leaves(entry[name]).map((path) => [
-      `${entry.id} ${[name, ...path].join(".")}`,
-      { ...entry, [name]: withAnother(entry[name], path) },
-    ] as const),
+    leaves(entry[name]).map(
+      (path) =>
+        [`${entry.id} ${[name, ...path].join(".")}`, { ...entry, [name]: withAnother(entry[name], path) }] as const,
+    ),
   );
 }
 
@@ -40,7 +40,11 @@ function another(value: unknown): unknown {
 
 describe("vectors of venuefive", () => {
   it("pass, each of them", () => {
-    expect(runVectors(JSON.stringify(ENTRIES))).toEqual({ total: ENTRIES.length, passed: ENTRIES.length, failures: [] });
+    expect(runVectors(JSON.stringify(ENTRIES))).toEqual({
+      total: ENTRIES.length,
+      passed: ENTRIES.length,
+      failures: [],
+    });
   });
 
   it("count where a file has them in lists beside one another", () => {

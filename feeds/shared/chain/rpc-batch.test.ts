@@ -95,7 +95,10 @@ describe("several calls of an endpoint in one request", () => {
     ["answers to other calls", `[${answer(7)},${answer(8)},${answer(9)}]`],
     ["an answer that is none", `[${answer(2)},${answer(3)},5]`],
     ["one answer alone", answer(2)],
-    ["a result and an error", `[${answer(2)},${answer(3)},{"jsonrpc":"2.0","id":4,"result":"0x1","error":{"code":1,"message":""}}]`],
+    [
+      "a result and an error",
+      `[${answer(2)},${answer(3)},{"jsonrpc":"2.0","id":4,"result":"0x1","error":{"code":1,"message":""}}]`,
+    ],
     ["no JSON", "<html>"],
     ["half a body", `[${answer(2)},`],
     ["more than may be", JSON.stringify("x".repeat(5_000))],

@@ -52,7 +52,7 @@ const WORD_CHARS = 64;
 const WORD_BYTES = 32n;
 const PREFIX = "0x".length;
 const ZERO = "0".repeat(WORD_CHARS);
-const DATA = /^0x[0-9a-fA-F]*$/;
+const WORD = /^[0-9a-fA-F]{64}$/;
 /** Words of a row: Trade, TradeInfo and three more; OpenLimitOrder and one more. */
 const TRADE_WORDS = 19;
 const ORDER_WORDS = 13;
@@ -61,7 +61,7 @@ const ORDER_LEVERAGE = 5;
 
 /** Throws WireFault. */
 export function readSlots(result: unknown): SlotRows {
-  if (typeof result !== "string" || !DATA.test(result) || (result.length - PREFIX) % WORD_CHARS !== 0)
+  if (typeof result !== "string" || !result.startsWith("0x") || (result.length - PREFIX) % WORD_CHARS !== 0)
     throw new WireFault("slots", "are not words: no such contract there");
   const words = new Words(result);
   return {
@@ -162,7 +162,7 @@ class Words {
   #word(at: number): string {
     const from = PREFIX + at * WORD_CHARS;
     const word = this.#data.slice(from, from + WORD_CHARS);
-    if (word.length !== WORD_CHARS) throw new WireFault("slots", "end before their time");
+    if (!WORD.test(word)) throw new WireFault("slots", "have a word that is none, or end before their time");
     return word;
   }
 }

@@ -91,10 +91,12 @@ export class ChainHeads {
     return isThere ? null : { code: "SILENT", message: `no endpoint has got to block ${head.number}, which was shown` };
   }
 
-  /** The first look; resolves when all have answered or had their time. */
+  /** The first look; resolves when all have answered or had their time, and have been compared. */
   async start(): Promise<void> {
     this.#isRunning = true;
     await this.look();
+    // At different heights they have nothing to compare yet.
+    if (this.#compareAt() !== null) await this.look();
     this.#schedule();
   }
 

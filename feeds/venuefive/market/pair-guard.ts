@@ -10,6 +10,7 @@ import { within } from "../../../engine/domain/deadline.js";
 import type { Logger } from "../../../engine/domain/logger.js";
 import type { CallOptions } from "../../../engine/ports.js";
 import { venueText } from "../../shared/net/call-results.js";
+import { Deadline } from "../../shared/net/deadline.js";
 import { monoMs } from "../../shared/net/weight-window.js";
 import { type ContractCalls, type PairName, readBounded, readPairName } from "../chain/contract-calls.js";
 import type { ChainHeads } from "../chain/heads.js";
@@ -50,6 +51,7 @@ const PAIRS_MAX = 512;
 const TRADES_PER_PAIR_MAX = 200;
 /** Names in one request. */
 const NAMES_AT_ONCE = 64;
+/** Of a whole comparison. */
 const CHECK_MS_MAX = 10_000;
 /** A comparison that failed is made again no sooner. */
 const RETRY_MS = 2_000;
@@ -119,10 +121,11 @@ export class PairGuard {
 
   async #read(): Promise<ChainRead<PairsKnown>> {
     const { reads, calls } = this.#options;
-    const options: CallOptions = { timeoutMs: CHECK_MS_MAX, lane: "reconcile" };
+    const deadline = new Deadline(this.#options.clock, { timeoutMs: CHECK_MS_MAX, lane: "reconcile" });
+    const left = (): CallOptions => ({ timeoutMs: Math.max(0, deadline.leftMs()), lane: "reconcile" });
     const counts = await reads.read(
       { calls: (tag) => [calls.pairsCount(tag), calls.tradesMax(tag)], read: readCounts },
-      options,
+      left(),
     );
     if (!counts.ok) return counts;
     const names: PairName[] = [];
@@ -133,7 +136,7 @@ export class PairGuard {
           calls: (tag) => indexes.map((index) => calls.pairName(index, tag)),
           read: (results) => results.map(readPairName),
         },
-        options,
+        left(),
       );
       if (!part.ok) return part;
       names.push(...part.value);

@@ -62,7 +62,11 @@ export function checkOpen(input: OpenInput, trader: string, symbols: readonly st
   if (pairIndex < 0) return refused("SYMBOL", `${input.symbol} is not in the map of pairs`);
   const collateral = parseScaledBig(input.positionSizeUsd, USDC_DECIMALS);
   const [leverage, openPrice] = [scaled(input.leverage), scaled(input.openPrice)];
-  const [slippage, tp, sl] = [scaled(input.slippagePercent ?? SLIPPAGE_DEFAULT), scaled(input.tp ?? "0"), scaled(input.sl ?? "0")];
+  const [slippage, tp, sl] = [
+    scaled(input.slippagePercent ?? SLIPPAGE_DEFAULT),
+    scaled(input.tp ?? "0"),
+    scaled(input.sl ?? "0"),
+  ];
   if (collateral === null) return refused("DECIMALS", `USDC has ${USDC_DECIMALS} decimals`);
   if (leverage === null || openPrice === null || slippage === null || tp === null || sl === null)
     return refused("DECIMALS", `a number is not plain, or finer than ${VENUEFIVE_DECIMALS} decimals`);

@@ -12,7 +12,9 @@ import {
 import { VENUEFIVE_ADDRESSES } from "../../../schemas/venuefive/contracts.js";
 
 /** What the venue's keeper calls; nobody here does. */
-const KEEPER_ABI = ["function executeMarketOrders(uint256[] orderId, bytes[] priceUpdateData, uint8 _priceSourcing) payable"];
+const KEEPER_ABI = [
+  "function executeMarketOrders(uint256[] orderId, bytes[] priceUpdateData, uint8 _priceSourcing) payable",
+];
 
 const ABIS: Readonly<Record<string, Abi>> = {
   Trading: [...parseAbi(TRADING_ABI), ...parseAbi(KEEPER_ABI)] as Abi,
@@ -45,7 +47,7 @@ export function encodedCall(contract: string, name: string, args: unknown): Enco
   const given = Array.isArray(args) ? (args as unknown[]) : Object.values(args as object);
   const item = functionOf(contract, name, given.length);
   const values = item.inputs.map((input, at) =>
-    valueOf(input, Array.isArray(args) ? given[at] : (args as Record<string, unknown>)[input.name ?? ""]),
+    asValue(input, Array.isArray(args) ? given[at] : (args as Record<string, unknown>)[input.name ?? ""]),
   );
   const to = (VENUEFIVE_ADDRESSES as Readonly<Record<string, string>>)[contract];
   if (to === undefined) throw new RangeError(`${contract} has no address`);
@@ -102,15 +104,15 @@ function functionOf(contract: string, name: string, count: number): AbiFunction 
 
 type Parts = { readonly components?: readonly AbiParameter[] };
 
-function valueOf(input: AbiParameter, value: unknown): unknown {
+function asValue(input: AbiParameter, value: unknown): unknown {
   if (input.type.endsWith("[]")) {
     const one = { ...input, type: input.type.slice(0, -2) } as AbiParameter;
-    return (value as readonly unknown[]).map((part) => valueOf(one, part));
+    return (value as readonly unknown[]).map((part) => asValue(one, part));
   }
   if (input.type === "tuple") {
     const fields = value as Readonly<Record<string, unknown>>;
     const parts = (input as Parts).components ?? [];
-    return Object.fromEntries(parts.map((part) => [part.name, valueOf(part, fields[part.name ?? ""])]));
+    return Object.fromEntries(parts.map((part) => [part.name, asValue(part, fields[part.name ?? ""])]));
   }
   return /^u?int/.test(input.type) ? BigInt(value as string | number) : value;
 }

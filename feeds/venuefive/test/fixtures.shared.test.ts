@@ -27,7 +27,12 @@ describe.skipIf(!existsSync(FOLDER))("captured answers of venuefive (needs ../sh
     expect(liquidation).toBe(big(position, "liquidationPrice"));
     const shown = positionOf(
       {
-        ...{ trader: String(position["trader"]), pairIndex: number(position, "pairIndex"), index: 0, ...amounts(position) },
+        ...{
+          trader: String(position["trader"]),
+          pairIndex: number(position, "pairIndex"),
+          index: 0,
+          ...amounts(position),
+        },
         ...{ openPrice: big(position, "openPrice"), isLong: false, tp: big(position, "tp"), sl: big(position, "sl") },
         ...{ openedAt: number(position, "openedAt"), isBeingClosed: false, rolloverFee: fee },
         ...{ liquidationPrice: liquidation, isZeroFee: false },
@@ -41,9 +46,19 @@ describe.skipIf(!existsSync(FOLDER))("captured answers of venuefive (needs ../sh
     const rest = orderOf(
       {
         ...{ trader: String(order["trader"]), pairIndex: 99, index: 0, ...amounts(order), isLong: false },
-        ...{ tp: big(order, "tp"), sl: big(order, "sl"), price: big(order, "price"), slippage: big(order, "slippageP") },
+        ...{
+          tp: big(order, "tp"),
+          sl: big(order, "sl"),
+          price: big(order, "price"),
+          slippage: big(order, "slippageP"),
+        },
         block: number(order, "block"),
-        liquidationPrice: liquidationPriceOf({ ...of, ...amounts(order), openPrice: big(order, "price"), rolloverFee: 0n }),
+        liquidationPrice: liquidationPriceOf({
+          ...of,
+          ...amounts(order),
+          openPrice: big(order, "price"),
+          rolloverFee: 0n,
+        }),
       },
       meaning,
       { block: number(order, "block"), orderType: null, timestampMs: 0, txHash: null },
@@ -55,9 +70,13 @@ describe.skipIf(!existsSync(FOLDER))("captured answers of venuefive (needs ../sh
 
   it("have other pairs than the interface spec at all indexes but five, and a map of their own can be written down", () => {
     const live = Object.entries(read("pair-index-live.2026-07.json") as Record<string, { from: string }>);
-    const same = VENUEFIVE_PAIRS.filter((symbol, index) => live.find(([at]) => Number(at) === index)?.[1].from === symbol);
+    const same = VENUEFIVE_PAIRS.filter(
+      (symbol, index) => live.find(([at]) => Number(at) === index)?.[1].from === symbol,
+    );
     expect(same).toEqual(["ETH", "BTC", "SOL", "DOGE", "AVAX"]);
-    const entries = live.filter(([, { from }]) => from === "ETH" || from === "BTC").map(([at, { from }]) => `${from}=${at}`);
+    const entries = live
+      .filter(([, { from }]) => from === "ETH" || from === "BTC")
+      .map(([at, { from }]) => `${from}=${at}`);
     expect(parsePairs(entries).ok).toBe(true);
   });
 });
