@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTrader, type VenuefiveTrader } from "../../bench/sim/venuefive/test/trader.js";
 import { startVenuefive, type VenuefiveWorld } from "../../bench/sim/venuefive/world.js";
-import type { ChainRead } from "../../engine/client-signed-room.js";
+import type { ChainRead, ClientSignedOrder } from "../../engine/client-signed-room.js";
+import type { VenuefiveHistory } from "./room.js";
 import { noHistory } from "./test/no-history.js";
 import { READ, type RoomStand, type RoomStandOptions, startRoomStand } from "./test/room-stand.js";
 
@@ -137,22 +138,36 @@ describe("open limit orders of venuefive", () => {
     expect(proxies[0]?.walletReads().length).toBe(1);
   });
 
-  it("take their number, type and times from an event that is known of them", async () => {
+  it("take their number, type and time from the history where it has seen their last change", async () => {
     const one = await trader();
-    await one.open({ pairIndex: BTC, collateral: "60", leverage: "10", price: "90000", type: "LIMIT" });
-    const known = { block: 7, orderType: "LIMIT", timestampMs: 5_000, txHash: "0x07" } as const;
+    const order = { pairIndex: BTC, collateral: "60", leverage: "10", price: "90000", type: "LIMIT" } as const;
+    const { receipt } = await one.open(order);
+    await world.chain.mine(2);
+    await one.write("Trading", "updateOpenLimitOrder", [BTC, 0, 900_000_000_000_000n, 3_000_000_000n, 0n, 0n]);
+    const changedAt = Number(await world.chain.rpc("eth_blockNumber"));
     const asked: unknown[] = [];
-    const createHistory = () => ({
-      ...noHistory(),
-      placed: (address: string, { pairIndex, index }: { pairIndex: number; index: number }) => {
-        asked.push([address, pairIndex, index]);
-        return known;
-      },
+    const row = (status: "OPEN"): ClientSignedOrder => ({
+      ...{ orderId: `${BTC}:0:${receipt.blockNumber}`, orderType: "LIMIT", timestampMs: 5_000, txHash: "0x07", status },
+      ...{ symbol: "BTC", direction: "LONG", price: "90000", size: "1", collateral: "60", leverage: "10" },
+      ...{ takeProfit: null, stopLoss: null, slippagePercent: "0.3", liquidationPrice: null },
     });
-    const { room, settled } = await started({ parts: { createHistory } });
-    const [row] = shown(await settled(room.readOpenOrders(one.address, READ)));
-    expect(row).toMatchObject({ orderId: `${BTC}:0:7`, orderType: "LIMIT", timestampMs: 5_000, txHash: "0x07" });
-    expect(asked).toEqual([[one.address.toLowerCase(), BTC, 0]]);
+    const upTo = (toBlock: number) => ({
+      createHistory: (): VenuefiveHistory => ({
+        ...noHistory(),
+        readOrders: async (address) => {
+          asked.push(address);
+          const page = { nextCursor: null, since: { block: 1, timeMs: 0 }, older: null, toBlock };
+          return { ok: true, value: { rows: [row("OPEN")], ...page }, asOfMs: 0, block: toBlock };
+        },
+      }),
+    });
+    const late = await started({ parts: upTo(changedAt) });
+    const [known] = shown(await late.settled(late.room.readOpenOrders(one.address, READ)));
+    expect(known).toMatchObject({ orderId: `${BTC}:0:${receipt.blockNumber}`, orderType: "LIMIT", timestampMs: 5_000 });
+    expect(asked).toEqual([one.address.toLowerCase()]);
+    const early = await started({ parts: upTo(changedAt - 1) });
+    const [unknown] = shown(await early.settled(early.room.readOpenOrders(one.address, READ)));
+    expect(unknown).toMatchObject({ orderId: `${BTC}:0:${changedAt}`, orderType: null, txHash: null });
   });
 });
 

@@ -15,7 +15,7 @@ import type { Logger } from "../../engine/domain/logger.js";
 import type { Random } from "../../engine/domain/random.js";
 import type { CallOptions } from "../../engine/ports.js";
 import { RpcPool, type RpcPoolOptions } from "../shared/chain/rpc-pool.js";
-import { AccountReader, type PlacedLookup } from "./account/reader.js";
+import { AccountReader } from "./account/reader.js";
 import { BlockTimes } from "./chain/block-times.js";
 import { ContractCalls, type ReadAddresses } from "./chain/contract-calls.js";
 import { ChainHeads } from "./chain/heads.js";
@@ -27,8 +27,6 @@ import type { PairMap } from "./market/pair-map.js";
 export interface VenuefiveHistory
   extends Pick<ClientSignedRoom, "readClosedTrades" | "readOrders" | "findOrder" | "start" | "stop"> {
   status(): ClientSignedStatus["index"];
-  /** Of an order that rests; absent: the chain's state alone is shown. */
-  readonly placed?: PlacedLookup;
 }
 
 export interface VenuefiveRoomParts {
@@ -83,9 +81,9 @@ export class VenuefiveRoom implements ClientSignedRoom {
     const calls = new ContractCalls(parts.addresses);
     this.#guard = new PairGuard({ map, calls, reads, heads, clock, logger, everyBlocks: pairsEveryBlocks });
     this.#history = parts.createHistory(this.#pool);
-    const placed: PlacedLookup = (address, row) => this.#history.placed?.(address, row) ?? null;
+    const history = this.#history;
     const times = new BlockTimes(reads);
-    this.#accounts = new AccountReader({ map, calls, reads, heads, guard: this.#guard, times, placed, clock });
+    this.#accounts = new AccountReader({ map, calls, reads, heads, guard: this.#guard, times, history, clock });
   }
 
   async start(): Promise<void> {

@@ -27,13 +27,8 @@ import { type FailedChainRead, failedChainRead, type PinnedReads } from "../chai
 import { type PairCounts, type PairGuard, type PairsKnown, readCounts } from "../market/pair-guard.js";
 import type { PairMap } from "../market/pair-map.js";
 import { orderOf, type PlacedOrder, positionOf, usdcText } from "./normalize.js";
-import { type OrderRow, readSlots, type SlotRows } from "./slots.js";
-
-/** What the events of the chain say of an order that rests; null where they do not know it. */
-export type PlacedLookup = (
-  address: string,
-  row: Pick<OrderRow, "pairIndex" | "index" | "block">,
-) => PlacedOrder | null;
+import { type OrderHistory, placedOrders } from "./placed-orders.js";
+import { readSlots, type SlotRows } from "./slots.js";
 
 export interface AccountReaderOptions {
   readonly map: PairMap;
@@ -42,7 +37,7 @@ export interface AccountReaderOptions {
   readonly heads: ChainHeads;
   readonly guard: PairGuard;
   readonly times: BlockTimes;
-  readonly placed: PlacedLookup;
+  readonly history: OrderHistory;
   readonly clock: Clock;
 }
 
@@ -84,7 +79,7 @@ export class AccountReader {
     const read = await this.#held(address, options);
     if (!read.ok) return read;
     const { orders, pairs } = read.value;
-    const known = orders.map((row) => this.#options.placed(address.toLowerCase(), row));
+    const known = await this.#known(address.toLowerCase(), orders, deadline);
     const unknown = orders.flatMap(({ block }, at) => (known[at] === null ? [block] : []));
     const times = await this.#options.times.of(unknown, deadline);
     if (!times.ok) return times;
@@ -119,6 +114,20 @@ export class AccountReader {
         left,
       ),
     );
+  }
+
+  /** What the history adds, for as long as half of the time that is left. */
+  async #known(
+    wallet: string,
+    orders: SlotRows["orders"],
+    deadline: Deadline,
+  ): Promise<readonly (PlacedOrder | null)[]> {
+    const left = deadline.left();
+    if (orders.length === 0 || left === null) return orders.map(() => null);
+    const timeoutMs = left.timeoutMs / 2;
+    const { history, clock } = this.#options;
+    const placed = await within(clock, placedOrders(history, wallet, { ...left, timeoutMs }), timeoutMs);
+    return orders.map((row) => (placed.done ? placed.value(row) : null));
   }
 
   #meaning({ dollarBased }: PairsKnown): Parameters<typeof positionOf>[1] {
