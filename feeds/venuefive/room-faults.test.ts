@@ -119,6 +119,31 @@ describe("an endpoint of venuefive", () => {
     expect(answer.ok && answer.value.length).toBe(1);
   });
 
+  it("that hangs holds back neither the start nor the blocks of the others", async () => {
+    const stand = await startRoomStand(world, {
+      targets: [world.rpcUrl, world.rpcUrl],
+      prepare: ([proxy]) => {
+        if (proxy !== undefined) proxy.fault = hang;
+      },
+    });
+    const startedRoom = stand.room.start();
+    const hasAll = (): boolean => at(stand.proxies, 0).requests.length > 0 && at(stand.proxies, 1).requests.length > 1;
+    while (!hasAll()) await new Promise((resolve) => setImmediate(resolve));
+    await stand.clock.advanceAsync(3_000);
+    await settledBeside(stand, startedRoom);
+    expect(states(stand)).toEqual(["down", "up"]);
+    expect(stand.room.status().state).toBe("LIVE");
+    const before = stand.room.status().block ?? 0;
+    await world.chain.mine();
+    await stand.clock.advanceAsync(1_000);
+    while (stand.room.status().block === before) {
+      await stand.clock.advanceAsync(0);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(stand.room.status().block).toBe(before + 1);
+    expect((await settledBeside(stand, stand.room.readPositions(one.address, READ))).ok).toBe(true);
+  });
+
   it("that is limited, where all are, says when to come again", async () => {
     const stand = await started(2);
     at(stand.proxies, 0).fault = onlyReads(body(429, "", { "retry-after": "30" }));
@@ -239,6 +264,21 @@ describe("endpoints of venuefive with different blocks at one height", () => {
     at(stand.proxies, 1).twist = null;
     await stand.holds(() => stand.room.status().state === "LIVE");
     expect(await positions(stand)).toMatchObject({ ok: true });
+  });
+
+  it("are found before the first read, also where they are at different heights", async () => {
+    await world.chain.mine();
+    const height = await tip();
+    const [behind, forked] = [await stuckAt(height - 1), forkedFrom(height - 1)];
+    const twist: Twist = (call, result) => {
+      const stuck = behind(call, result);
+      return forked(call, stuck === undefined ? result : stuck) ?? stuck;
+    };
+    const stand = await started(2, { prepare: first(twist) });
+    expect(stand.room.status().state).toBe("DOWN");
+    expect(stand.room.status().problem).toMatch(new RegExp(`have different blocks ${height - 1}$`));
+    expect(await positions(stand)).toMatchObject({ ok: false, code: "VENUE_ERROR" });
+    expect(stand.proxies.flatMap((proxy) => proxy.walletReads())).toEqual([]);
   });
 
   it("of three the one that is alone is named, and not read", async () => {
