@@ -24,7 +24,6 @@ describe("the options of venuefive", () => {
     expect(problems).toEqual([]);
     expect(config).toMatchObject({ chainId: 8453, fromBlock: null, historyUrl: null, pollMs: 1_000 });
     expect(config?.addresses.Trading).toBe("0x44914408af82bc9983bbb330e3578e1105e11d4e");
-    expect(config?.addresses.TradingCallbacks).toBeNull();
     expect([...(config?.map.symbols ?? [])]).toEqual(VENUEFIVE_PAIRS.map((symbol, index) => [index, symbol]));
   });
 

@@ -32,12 +32,10 @@ export const VENUEFIVE_OPTIONS = {
     doc: "Its chain. An endpoint of another one is set aside.",
   },
   TRADING_ADDRESS: address(VENUEFIVE_ADDRESSES.Trading, "the contract that takes orders"),
-  TRADING_STORAGE_ADDRESS: address(VENUEFIVE_ADDRESSES.TradingStorage, "the contract that keeps positions"),
-  TRADING_CALLBACKS_ADDRESS: {
-    kind: "text",
-    default: "",
-    doc: "Address of the contract that executes orders. Empty: the one that the storage names.",
-  },
+  TRADING_STORAGE_ADDRESS: address(
+    VENUEFIVE_ADDRESSES.TradingStorage,
+    "the contract that keeps positions, and names the one that executes orders",
+  ),
   PAIR_STORAGE_ADDRESS: address(VENUEFIVE_ADDRESSES.PairStorage, "the contract that lists pairs"),
   MULTICALL_ADDRESS: address(VENUEFIVE_ADDRESSES.Multicall, "the venue's own contract for reads of many positions"),
   USDC_ADDRESS: address(VENUEFIVE_ADDRESSES.USDC, "the collateral token, of 6 decimals"),
@@ -107,8 +105,6 @@ export interface VenuefiveConfig
   readonly addresses: {
     readonly Trading: string;
     readonly TradingStorage: string;
-    /** Null: the one that the storage names. */
-    readonly TradingCallbacks: string | null;
     readonly PairStorage: string;
     readonly Multicall: string;
     readonly USDC: string;
@@ -121,8 +117,8 @@ export interface VenuefiveConfig
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const ADDRESS_OPTIONS = [
-  ...(["TRADING_ADDRESS", "TRADING_STORAGE_ADDRESS", "PAIR_STORAGE_ADDRESS", "MULTICALL_ADDRESS"] as const),
-  ...(["USDC_ADDRESS", "TRADING_CALLBACKS_ADDRESS"] as const),
+  ...(["TRADING_ADDRESS", "TRADING_STORAGE_ADDRESS", "PAIR_STORAGE_ADDRESS"] as const),
+  ...(["MULTICALL_ADDRESS", "USDC_ADDRESS"] as const),
 ] as const;
 
 export const nameOfOption = (option: keyof Options): string => `VENUEFIVE_${option}`;
@@ -132,13 +128,11 @@ export function readVenuefive(values: VenuefiveValues, problems: string[]): Venu
   if (!values.ENABLED || values.RPC_URLS.length === 0) return null;
   problems.push(...urlProblems(values.RPC_URLS), ...addressProblems(values));
   const map = readMap(values.PAIRS, problems);
-  const callbacks = values.TRADING_CALLBACKS_ADDRESS;
   return {
     ...{ chainId: values.CHAIN_ID, rpcUrls: values.RPC_URLS, map },
     addresses: {
       Trading: values.TRADING_ADDRESS.toLowerCase(),
       TradingStorage: values.TRADING_STORAGE_ADDRESS.toLowerCase(),
-      TradingCallbacks: callbacks === "" ? null : callbacks.toLowerCase(),
       PairStorage: values.PAIR_STORAGE_ADDRESS.toLowerCase(),
       Multicall: values.MULTICALL_ADDRESS.toLowerCase(),
       USDC: values.USDC_ADDRESS.toLowerCase(),
@@ -174,8 +168,7 @@ function urlProblems(urls: readonly string[]): readonly string[] {
 
 function addressProblems(values: VenuefiveValues): readonly string[] {
   return ADDRESS_OPTIONS.flatMap((option) => {
-    const isUnset = option === "TRADING_CALLBACKS_ADDRESS" && values[option] === "";
-    return isUnset || ADDRESS.test(values[option]) ? [] : [`${nameOfOption(option)} must be 0x and 40 hex digits`];
+    return ADDRESS.test(values[option]) ? [] : [`${nameOfOption(option)} must be 0x and 40 hex digits`];
   });
 }
 
