@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTrader, type VenuefiveTrader } from "../../bench/sim/venuefive/test/trader.js";
 import { startVenuefive, type VenuefiveWorld } from "../../bench/sim/venuefive/world.js";
 import type { ChainRead, ClientSignedOrder } from "../../engine/client-signed-room.js";
-import type { VenuefiveHistory } from "./room.js";
+import type { HistoryPart } from "./room.js";
 import { noHistory } from "./test/no-history.js";
 import { READ, type RoomStand, type RoomStandOptions, startRoomStand } from "./test/room-stand.js";
 
@@ -152,7 +152,7 @@ describe("open limit orders of venuefive", () => {
       ...{ takeProfit: null, stopLoss: null, slippagePercent: "0.3", liquidationPrice: null },
     });
     const upTo = (toBlock: number) => ({
-      createHistory: (): VenuefiveHistory => ({
+      createHistory: (): HistoryPart => ({
         ...noHistory(),
         readOrders: async (address) => {
           asked.push(address);

@@ -24,7 +24,7 @@ import { differText, PairGuard } from "./market/pair-guard.js";
 import type { PairMap } from "./market/pair-map.js";
 
 /** What is known of the past: events of the contracts, indexed. */
-export interface VenuefiveHistory
+export interface HistoryPart
   extends Pick<ClientSignedRoom, "readClosedTrades" | "readOrders" | "findOrder" | "start" | "stop"> {
   status(): ClientSignedStatus["index"];
 }
@@ -47,7 +47,7 @@ export interface VenuefiveRoomParts {
   readonly random: Random;
   readonly logger: Logger;
   /** Given the endpoints, which close with the room. */
-  readonly createHistory: (pool: RpcPool) => VenuefiveHistory;
+  readonly createHistory: (pool: RpcPool) => HistoryPart;
   /** Default: a pool of HTTP connections. */
   readonly connect?: RpcPoolOptions["connect"];
 }
@@ -64,7 +64,7 @@ export class VenuefiveRoom implements ClientSignedRoom {
   readonly #heads: ChainHeads;
   readonly #guard: PairGuard;
   readonly #accounts: AccountReader;
-  readonly #history: VenuefiveHistory;
+  readonly #history: HistoryPart;
   #hasLooked = false;
 
   constructor(parts: VenuefiveRoomParts) {

@@ -1,9 +1,9 @@
 /** A history that knows nothing, for tests of the state. */
-import type { VenuefiveHistory } from "../room.js";
+import type { HistoryPart } from "../room.js";
 
 const NOTHING = { ok: false, code: "BEFORE_INDEX", message: "no history", retryAfterMs: null } as const;
 
-export function noHistory(): VenuefiveHistory {
+export function noHistory(): HistoryPart {
   return {
     start: async () => {},
     stop: async () => {},
