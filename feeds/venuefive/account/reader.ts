@@ -5,7 +5,6 @@
  * Invariant: all pages, the number of pairs and that of the slots are of one block. Where that block has other numbers than
  * the pages were asked with, they are asked for once more: no slot is left out.
  */
-import { LRUCache } from "lru-cache";
 import type {
   ChainRead,
   ClientSignedBalances,
@@ -28,6 +27,7 @@ import { type PairCounts, type PairGuard, type PairsKnown, readCounts } from "..
 import type { PairMap } from "../market/pair-map.js";
 import { orderOf, type PlacedOrder, positionOf, usdcText } from "./normalize.js";
 import { type OrderHistory, placedOrders } from "./placed-orders.js";
+import { type Good, SharedReads } from "./shared-reads.js";
 import { readSlots, type SlotRows } from "./slots.js";
 
 export interface AccountReaderOptions {
@@ -45,8 +45,6 @@ export interface AccountReaderOptions {
 const PAIRS_A_PAGE = 12;
 /** Of all pages together: what is read of one wallet. */
 const SLOTS_MAX = 20_000;
-/** Wallets whose last read is kept; the one used longest ago goes. */
-const WALLETS_MAX = 1_000;
 const COIN = { symbol: "ETH", decimals: 18 };
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 
@@ -54,17 +52,15 @@ interface Holdings extends SlotRows {
   readonly pairs: PairsKnown;
 }
 
-type Good<T> = Extract<ChainRead<T>, { ok: true }>;
-
 export class AccountReader {
   readonly #options: AccountReaderOptions;
-  readonly #holdings: Shared<Holdings>;
-  readonly #balances: Shared<ClientSignedBalances>;
+  readonly #holdings: SharedReads<Holdings>;
+  readonly #balances: SharedReads<ClientSignedBalances>;
 
   constructor(options: AccountReaderOptions) {
     this.#options = options;
-    this.#holdings = new Shared(options);
-    this.#balances = new Shared(options);
+    this.#holdings = new SharedReads(options.heads, options.clock);
+    this.#balances = new SharedReads(options.heads, options.clock);
   }
 
   async positions(address: string, options: CallOptions): Promise<ChainRead<readonly ClientSignedPosition[]>> {
@@ -198,58 +194,6 @@ export class AccountReader {
 const ROUNDS_MAX = 3;
 const NO_ADDRESS = failedChainRead("VENUE_ERROR", "an address is 0x and 40 hex digits");
 const NO_TIME = failedChainRead("TIMEOUT", "no time left");
-
-/** One question for all who ask the same at the same time; its answer is kept while its block is the head. */
-class Shared<T> {
-  readonly #options: Pick<AccountReaderOptions, "clock" | "heads">;
-  readonly #kept = new LRUCache<string, { readonly hash: string; readonly read: Good<T> }>({ max: WALLETS_MAX });
-  readonly #pending = new Map<string, Promise<ChainRead<T>>>();
-
-  constructor(options: Pick<AccountReaderOptions, "clock" | "heads">) {
-    this.#options = options;
-  }
-
-  async of(
-    wallet: string,
-    options: CallOptions,
-    ask: (left: CallOptions) => Promise<ChainRead<T>>,
-  ): Promise<ChainRead<T>> {
-    const { clock, heads } = this.#options;
-    const deadline = new Deadline(clock, options);
-    for (;;) {
-      const head = heads.problem === null ? heads.head : null;
-      const kept = this.#kept.get(wallet);
-      if (head !== null && kept?.hash === head.hash) return kept.read;
-      // A reader of a later block does not wait for what may be of the one before.
-      const key = `${options.lane} ${options.payer ?? ""} ${wallet} ${head?.hash ?? ""}`;
-      const asked = this.#pending.get(key);
-      if (asked === undefined) return this.#ask(key, wallet, deadline, ask);
-      const waited = await within(clock, asked, Math.max(0, deadline.leftMs()));
-      if (!waited.done) return NO_TIME;
-      // Whoever asked had less time than this one: it asks by itself.
-      if (waited.value.ok || waited.value.code !== "TIMEOUT") return waited.value;
-      if (deadline.left() === null) return NO_TIME;
-    }
-  }
-
-  async #ask(
-    key: string,
-    wallet: string,
-    deadline: Deadline,
-    ask: (left: CallOptions) => Promise<ChainRead<T>>,
-  ): Promise<ChainRead<T>> {
-    const left = deadline.left();
-    if (left === null) return NO_TIME;
-    const pending = ask(left).finally(() => this.#pending.delete(key));
-    this.#pending.set(key, pending);
-    const read = await pending;
-    const { head } = this.#options.heads;
-    // Kept under the head alone that it was read at.
-    if (read.ok && head !== null && head.number === read.block && head.seenAtMs === read.asOfMs)
-      this.#kept.set(wallet, { hash: head.hash, read });
-    return read;
-  }
-}
 
 function pagesOf(pairs: number, tradesPerPair: number): readonly SlotPage[] {
   return Array.from({ length: Math.ceil(pairs / PAIRS_A_PAGE) }, (_, page) => ({
