@@ -175,7 +175,8 @@ export interface ClientSignedStatus {
   /** By endpoint, in the order of configuration; its host alone, never its path. */
   readonly endpoints: readonly {
     readonly host: string;
-    readonly state: "up" | "down" | "lagging" | "wrong-chain";
+    /** `disagrees`: most of the others have another block at the same height. It answers no read then. */
+    readonly state: "up" | "down" | "lagging" | "wrong-chain" | "disagrees";
     readonly block: number | null;
     readonly calls: number;
     readonly failures: number;

@@ -12,6 +12,7 @@ describe.skipIf(!existsSync(vectorsDir))("signing vectors (needs ../shared)", ()
     ["venueone-signing.json", 95],
     ["venuetwo-signing.json", 31],
     ["venuefour-signing.json", 77],
+    ["venuefive-calldata.json", 47],
   ])("every entry of %s passes", (file, total) => {
     const report = runVectors(readFileSync(join(vectorsDir, file), "utf8"));
     expect(report.failures).toEqual([]);

@@ -1,8 +1,8 @@
 /**
  * Runs a vector file through the project's own pure functions. Total is the number of entries in the file; an entry
- * of a kind that no check knows fails, so a new kind cannot pass unnoticed.
+ * of a kind, or group, that no check knows fails, so a new kind cannot pass unnoticed.
  */
-import { VENUES } from "../registry.js";
+import { VECTOR_CHECKS } from "../registry.js";
 import { isObject, Vector } from "../shared/sign/vector.js";
 
 export interface VectorReport {
@@ -12,10 +12,13 @@ export interface VectorReport {
 }
 
 const CHECKS: ReadonlyMap<string, (vector: Vector) => void> = new Map(
-  VENUES.flatMap(({ vectors }) => Object.entries(vectors)),
+  VECTOR_CHECKS.flatMap((checks) => Object.entries(checks)),
 );
 
-/** `text` is the file's content: a JSON list of entries, or an object whose `vectors` is one. */
+/** Lists of a file's object, of which all entries count. */
+const LISTS = ["vectors", "rejects", "formulas"];
+
+/** `text` is the file's content: a JSON list of entries, or an object whose `vectors` is one, with others beside it. */
 export function runVectors(text: string): VectorReport {
   let parsed: unknown;
   try {
@@ -23,7 +26,7 @@ export function runVectors(text: string): VectorReport {
   } catch {
     return { total: 1, passed: 0, failures: [{ id: "(file)", problem: "not valid JSON" }] };
   }
-  const entries: unknown = isObject(parsed) ? parsed["vectors"] : parsed;
+  const entries = isObject(parsed) ? entriesOf(parsed) : parsed;
   if (!Array.isArray(entries) || entries.length === 0) {
     return { total: 1, passed: 0, failures: [{ id: "(file)", problem: "no list of vectors" }] };
   }
@@ -35,9 +38,15 @@ export function runVectors(text: string): VectorReport {
   return { total: entries.length, passed: entries.length - failures.length, failures };
 }
 
+/** Null where one of the lists is none. */
+function entriesOf(file: Readonly<Record<string, unknown>>): readonly unknown[] | null {
+  const lists = LISTS.map((name) => (name === "vectors" ? file[name] : (file[name] ?? [])));
+  return lists.every(Array.isArray) ? lists.flat() : null;
+}
+
 function checkEntry(entry: unknown): string | null {
   if (!isObject(entry)) return "not an object";
-  const kind = entry["kind"];
+  const kind = entry["kind"] ?? entry["group"];
   const check = typeof kind === "string" ? CHECKS.get(kind) : undefined;
   if (check === undefined) return `unknown kind ${String(kind)}`;
   try {

@@ -48,6 +48,6 @@ describe("the conformance command", () => {
   it("uses the vectors of every venue that signs, where no file is named", () => {
     const list = readFileSync(new URL("../../conformance.json", import.meta.url), "utf8");
     const files = listedVectorFiles("/repo", io({ "/repo/conformance.json": list })).map((path) => basename(path));
-    expect(files).toEqual(ROUTABLE_VENUES.map((venue) => `${venue}-signing.json`));
+    expect(files).toEqual([...ROUTABLE_VENUES.map((venue) => `${venue}-signing.json`), "venuefive-calldata.json"]);
   });
 });

@@ -20,9 +20,11 @@ export function connectRpc(
   url: URL,
   options: Pick<HttpPoolOptions, "name" | "clock" | "random" | "logger" | "connectTimeoutMs"> & {
     readonly callsPerMinute: number;
+    /** Default 1 MiB. */
+    readonly maxBodyBytes?: number;
   },
 ): RpcConnection {
-  const { callsPerMinute, ...common } = options;
+  const { callsPerMinute, maxBodyBytes = BODY_BYTES_MAX, ...common } = options;
   const http = new HttpPool({
     ...common,
     baseUrl: url.origin,
@@ -31,7 +33,7 @@ export function connectRpc(
     accountLimits: [],
     connections: CONNECTIONS,
     exitConnections: EXIT_CONNECTIONS,
-    maxBodyBytes: BODY_BYTES_MAX,
+    maxBodyBytes,
   });
   return {
     http,

@@ -12,13 +12,22 @@ import type { CallOptions } from "../../../engine/ports.js";
 import { type FailedRead, failedRead, isRateLimitStatus, readFailureOf, retryAfterMs } from "../net/call-results.js";
 import { Deadline } from "../net/deadline.js";
 import type { HttpResult, VenueHttp } from "../net/http.js";
-import { decodeWith } from "../room/wire-fields.js";
-import { decodeAnswer, readCount, readQuantity, type RpcAnswer, type RpcError } from "./rpc-wire.js";
+import { monoMs } from "../net/weight-window.js";
+import { type Decoded, decodeWith } from "../room/wire-fields.js";
+import { decodeAnswer, decodeAnswers, readCount, readQuantity, type RpcError } from "./rpc-wire.js";
 
 /** The longest that one call may take. */
 export const CALL_MS_MAX = 3_000;
 /** A name may come to point at another server; so the id is asked for again now and then, and after each lost connection. */
 const PROOF_MS_MAX = 600_000;
+
+/** The longest that several calls in one request may take. */
+export const BATCH_MS_MAX = 10_000;
+
+export interface RpcCall {
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
 
 export type RpcResult<T> =
   | { readonly kind: "value"; readonly value: T }
@@ -70,6 +79,7 @@ export class RpcEndpoint {
   #lastHead: number | null = null;
   #headRead: Promise<number | null> | null = null;
   #isWell = true;
+  #callCount = 0;
   #failedCount = 0;
   #malformedCount = 0;
 
@@ -84,6 +94,11 @@ export class RpcEndpoint {
   /** Its last call was answered. */
   get isWell(): boolean {
     return this.#isWell;
+  }
+
+  /** Calls that were made of it since the start; each of a batch counts. */
+  get callCount(): number {
+    return this.#callCount;
   }
 
   status(): EndpointStatus {
@@ -103,11 +118,31 @@ export class RpcEndpoint {
     read: (result: unknown) => T,
     options: CallOptions,
   ): Promise<RpcResult<T>> {
-    const deadline = new Deadline(this.#options.clock, options);
-    const proof = await this.#prove(deadline);
-    if (proof.kind !== "value") return proof;
-    const left = deadline.left();
-    return left === null ? outOfTime() : this.#ask(method, params, read, left);
+    return this.#proven(options, (left) => this.#ask(method, params, read, left));
+  }
+
+  /**
+   * Several calls in one request: all are answered, or the first refusal is the answer of the whole. `read` gets their
+   * results in the order of the calls, and throws WireFault for any of another shape.
+   */
+  async batch<T>(
+    calls: readonly RpcCall[],
+    read: (results: readonly unknown[]) => T,
+    options: CallOptions,
+  ): Promise<RpcResult<T>> {
+    return this.#proven(options, async (left) => {
+      const firstId = this.#id + 1;
+      this.#id += calls.length;
+      const wire = calls.map((call, index) => ({ jsonrpc: "2.0", id: firstId + index, ...call }));
+      const result = await this.#post(wire, calls.length, {
+        ...left,
+        timeoutMs: Math.min(BATCH_MS_MAX, left.timeoutMs),
+      });
+      const answer = this.#answerOf(result, (body) => decodeAnswers(body, firstId, calls.length));
+      return "results" in answer
+        ? this.#decoded(answer.results, (results) => read(results as readonly unknown[]), "batch")
+        : this.#refusal(answer);
+    });
   }
 
   /**
@@ -116,7 +151,7 @@ export class RpcEndpoint {
    */
   head(options: CallOptions, ageMsMax: number): Promise<number | null> {
     const held = this.#head;
-    if (held !== null && this.#nowMs() - held.askedAtMs <= ageMsMax) return Promise.resolve(held.number);
+    if (held !== null && monoMs(this.#options.clock) - held.askedAtMs <= ageMsMax) return Promise.resolve(held.number);
     this.#headRead ??= this.#readHead({ ...options, timeoutMs: CALL_MS_MAX }).finally(() => {
       this.#headRead = null;
     });
@@ -125,8 +160,16 @@ export class RpcEndpoint {
     );
   }
 
+  async #proven<T>(options: CallOptions, ask: (left: CallOptions) => Promise<RpcResult<T>>): Promise<RpcResult<T>> {
+    const deadline = new Deadline(this.#options.clock, options);
+    const proof = await this.#prove(deadline);
+    if (proof.kind !== "value") return proof;
+    const left = deadline.left();
+    return left === null ? outOfTime() : ask(left);
+  }
+
   async #readHead(options: CallOptions): Promise<number | null> {
-    const askedAtMs = this.#nowMs();
+    const askedAtMs = monoMs(this.#options.clock);
     const result = await this.call("eth_blockNumber", [], (value) => readCount(value, "height"), options);
     const number = result.kind === "value" ? result.value : null;
     this.#head = { number, askedAtMs };
@@ -137,7 +180,7 @@ export class RpcEndpoint {
   /** Callers at the same time share one proof; each waits no longer than it has time. */
   async #prove(deadline: Deadline): Promise<RpcResult<true>> {
     if (this.#state === "otherChain") return OTHER_CHAIN;
-    if (this.#state === "proven" && this.#nowMs() - this.#provenAtMs <= PROOF_MS_MAX) return PROVEN;
+    if (this.#state === "proven" && monoMs(this.#options.clock) - this.#provenAtMs <= PROOF_MS_MAX) return PROVEN;
     const left = deadline.left();
     if (left === null) return outOfTime();
     this.#proof ??= this.#readChainId({ ...left, timeoutMs: CALL_MS_MAX }).finally(() => {
@@ -155,7 +198,7 @@ export class RpcEndpoint {
     if (result.kind === "failed") return result;
     if (result.value === BigInt(chainId)) {
       this.#state = "proven";
-      this.#provenAtMs = this.#nowMs();
+      this.#provenAtMs = monoMs(this.#options.clock);
       return PROVEN;
     }
     this.#state = "otherChain";
@@ -171,27 +214,39 @@ export class RpcEndpoint {
     options: CallOptions,
   ): Promise<RpcResult<T>> {
     const id = ++this.#id;
-    const result = await this.#options.http.request({
+    const timeoutMs = Math.min(CALL_MS_MAX, options.timeoutMs);
+    const result = await this.#post({ jsonrpc: "2.0", id, method, params }, 1, { ...options, timeoutMs });
+    const answer = this.#answerOf(result, (body) => decodeAnswer(body, id));
+    return "result" in answer ? this.#decoded(answer.result, read, method) : this.#refusal(answer);
+  }
+
+  #post(wire: unknown, weight: number, options: CallOptions): Promise<HttpResult> {
+    this.#callCount += weight;
+    return this.#options.http.request({
       method: "POST",
       path: this.#options.path,
       headers: this.#options.headers,
-      body: JSON.stringify({ jsonrpc: "2.0", id, method, params }),
+      body: JSON.stringify(wire),
       lane: options.lane,
-      weight: 1,
-      timeoutMs: Math.min(CALL_MS_MAX, options.timeoutMs),
+      weight,
+      timeoutMs: options.timeoutMs,
       account: null,
       payer: options.payer ?? null,
       accountWeight: 0,
     });
-    const answer = this.#answerOf(result, id);
-    if (!("result" in answer)) return "error" in answer ? { kind: "error", error: answer.error } : answer;
-    const decoded = decodeWith(answer.result, read);
-    if (!decoded.ok) return this.#malformed(`${method}: ${decoded.problem}`);
+  }
+
+  #decoded<T>(result: unknown, read: (result: unknown) => T, what: string): RpcResult<T> {
+    const decoded = decodeWith(result, read);
+    if (!decoded.ok) return this.#malformed(`${what}: ${decoded.problem}`);
     this.#isWell = true;
     return { kind: "value", value: decoded.value };
   }
 
-  #answerOf(result: HttpResult, id: number): RpcAnswer | Extract<RpcResult<never>, { kind: "failed" }> {
+  #answerOf<Answer extends object>(
+    result: HttpResult,
+    decode: (body: string) => Decoded<Answer | Refusal>,
+  ): Answer | Refusal | Extract<RpcResult<never>, { kind: "failed" }> {
     const failure = readFailureOf(result);
     if (failure !== null) {
       if (failure.code === "BAD_RESPONSE") this.#malformedCount++;
@@ -203,20 +258,19 @@ export class RpcEndpoint {
     if (isRateLimitStatus(result.status))
       return this.#failed(failedRead("RATE_LIMITED", `HTTP ${result.status}`, retryAfterMs(result)), true);
     if (result.status >= 500) return this.#failed(failedRead("VENUE_ERROR", `HTTP ${result.status}`), true);
-    const decoded = decodeAnswer(result.body, id);
+    const decoded = decode(result.body);
     // A refusal may come with any status; a result comes with 200 alone.
-    if (decoded.ok && "error" in decoded.value) {
-      const { error } = decoded.value;
-      return { error: { ...error, message: this.#withoutKeys(error.message) } };
-    }
-    if (decoded.ok && result.status === 200) return decoded.value;
+    if (decoded.ok && ("error" in decoded.value || result.status === 200)) return decoded.value;
     if (result.status !== 200) return this.#failed(failedRead("VENUE_ERROR", `HTTP ${result.status}`), true);
     return this.#malformed(decoded.ok ? "answer" : decoded.problem);
   }
 
   /** An endpoint that refuses a key may repeat it. */
-  #withoutKeys(text: string): string {
-    return this.#options.keys.reduce((clean, key) => clean.replaceAll(key, SCRUBBED), text);
+  #refusal(answer: Refusal | Extract<RpcResult<never>, { kind: "failed" }>): RpcResult<never> {
+    if ("kind" in answer) return answer;
+    const { error } = answer;
+    const message = this.#options.keys.reduce((clean, key) => clean.replaceAll(key, SCRUBBED), error.message);
+    return { kind: "error", error: { ...error, message } };
   }
 
   #malformed(problem: string): Extract<RpcResult<never>, { kind: "failed" }> {
@@ -231,10 +285,10 @@ export class RpcEndpoint {
     this.#isWell = false;
     return { kind: "failed", failure, isSent };
   }
+}
 
-  #nowMs(): number {
-    return this.#options.clock.monoNs() / 1e6;
-  }
+interface Refusal {
+  readonly error: RpcError;
 }
 
 const PROVEN: RpcResult<true> = { kind: "value", value: true };

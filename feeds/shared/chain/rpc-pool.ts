@@ -24,6 +24,8 @@ export interface RpcPoolOptions {
   readonly lagBlocksMax?: number;
   /** For each endpoint. */
   readonly callsPerMinute?: number;
+  /** Of an answer; default 1 MiB. */
+  readonly maxBodyBytes?: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -53,6 +55,7 @@ export class RpcPool {
   /** Throws RangeError for a configuration that cannot be meant. */
   constructor(options: RpcPoolOptions) {
     const { chainId, clock, logger, random, callsPerMinute = CALLS_PER_MINUTE } = options;
+    const bodies = options.maxBodyBytes === undefined ? {} : { maxBodyBytes: options.maxBodyBytes };
     const urls = options.urls.map(readUrl);
     if (urls.length === 0) throw new RangeError("a chain needs an endpoint");
     // One endpoint twice would agree with itself.
@@ -63,12 +66,18 @@ export class RpcPool {
     this.#options = options;
     const connect =
       options.connect ??
-      ((url, place) => connectRpc(url, { name: `chain.${chainId}.${place}`, callsPerMinute, clock, random, logger }));
+      ((url, place) =>
+        connectRpc(url, { name: `chain.${chainId}.${place}`, callsPerMinute, ...bodies, clock, random, logger }));
     this.#connections = urls.map((url, index) => connect(url, index + 1));
     this.#endpoints = this.#connections.map(({ http, path, headers }, index) => {
       const keys = keysOf(urls[index]);
       return new RpcEndpoint({ ...{ chainId, place: index + 1, http, path, headers, keys }, clock, logger });
     });
+  }
+
+  /** In the order of the configuration, for who chooses among them by more than their height. */
+  get endpoints(): readonly RpcEndpoint[] {
+    return this.#endpoints;
   }
 
   status(): readonly EndpointStatus[] {

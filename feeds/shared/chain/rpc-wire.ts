@@ -25,21 +25,67 @@ export type RpcAnswer = { readonly result: unknown } | { readonly error: RpcErro
 
 /** A body that is not the answer to the call with this id is a problem. */
 export function decodeAnswer(body: string, id: number): Decoded<RpcAnswer> {
-  return decodeJson(body, (value) => {
-    const answer = asFields(value, "answer");
-    if (answer["jsonrpc"] !== "2.0") throw new WireFault("jsonrpc", "is not 2.0");
-    if (answer["id"] !== id) throw new WireFault("id", "is of another call");
-    const { error, result } = answer;
-    if (error === undefined || error === null) {
-      if (result === undefined) throw new WireFault("result", "is missing");
-      return { result };
+  return decodeJson(body, (value) => readAnswer(value, id));
+}
+
+function readAnswer(value: unknown, id: unknown): RpcAnswer {
+  const answer = asFields(value, "answer");
+  if (answer["jsonrpc"] !== "2.0") throw new WireFault("jsonrpc", "is not 2.0");
+  if (answer["id"] !== id) throw new WireFault("id", "is of another call");
+  const { error, result } = answer;
+  if (error === undefined || error === null) {
+    if (result === undefined) throw new WireFault("result", "is missing");
+    return { result };
+  }
+  if (result !== undefined && result !== null) throw new WireFault("answer", "has a result and an error");
+  return { error: readError(error) };
+}
+
+function readError(value: unknown): RpcError {
+  const { code, message, data } = asFields(value, "error");
+  if (typeof code !== "number" || !Number.isSafeInteger(code)) throw new WireFault("code", "is not an integer");
+  if (typeof message !== "string") throw new WireFault("message", "is not text");
+  return { code, message, data };
+}
+
+/** Results in the order of the calls, or the first refusal. */
+export type RpcAnswers = { readonly results: readonly unknown[] } | { readonly error: RpcError };
+
+/**
+ * A body that is not the answers to all calls of a batch, in any order, is a problem. A refusal of the whole is an answer
+ * by itself.
+ */
+export function decodeAnswers(body: string, firstId: number, count: number): Decoded<RpcAnswers> {
+  const read = (value: unknown): RpcAnswers => {
+    if (!Array.isArray(value)) {
+      const { error } = asFields(value, "answers");
+      return { error: readError(error) };
     }
-    if (result !== undefined && result !== null) throw new WireFault("answer", "has a result and an error");
-    const { code, message, data } = asFields(error, "error");
-    if (typeof code !== "number" || !Number.isSafeInteger(code)) throw new WireFault("code", "is not an integer");
-    if (typeof message !== "string") throw new WireFault("message", "is not text");
-    return { error: { code, message, data } };
-  });
+    if (value.length !== count) throw new WireFault("answers", "are not as many as the calls");
+    const answers = new Map<unknown, RpcAnswer>();
+    for (const one of value) {
+      const { id } = asFields(one, "answer");
+      answers.set(id, readAnswer(one, id));
+    }
+    const results: unknown[] = [];
+    for (let id = firstId; id < firstId + count; id++) {
+      const answer = answers.get(id);
+      if (answer === undefined) throw new WireFault("id", "of a call is missing");
+      if ("error" in answer) return answer;
+      results.push(answer.result);
+    }
+    return { results };
+  };
+  return decodeJson(body, read, parseJson);
+}
+
+/** Ids are ours and amounts are text, so no number is too long; long hex would make the exact reading slow. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
 }
 
 export function readQuantity(value: unknown, what: string): bigint {

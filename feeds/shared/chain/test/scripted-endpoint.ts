@@ -42,6 +42,8 @@ export const CUT = Symbol("cut");
 
 export class ScriptedEndpoint {
   readonly calls: ScriptedCall[] = [];
+  /** Requests of several calls. */
+  readonly batches: (readonly ScriptedCall[])[] = [];
   /** With its path and query. */
   url = "";
   readonly headers: Readonly<Record<string, string | string[] | undefined>>[] = [];
@@ -52,7 +54,9 @@ export class ScriptedEndpoint {
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       this.headers.push({ ...request.headers, path: request.url });
-      this.#answer(JSON.parse(Buffer.concat(chunks).toString()) as ScriptedCall, response);
+      const sent = JSON.parse(Buffer.concat(chunks).toString()) as ScriptedCall | ScriptedCall[];
+      if (Array.isArray(sent)) this.#answerAll(sent, response);
+      else this.#answer(sent, response);
     });
   });
 
@@ -87,10 +91,30 @@ export class ScriptedEndpoint {
     return this.calls.filter((call) => call.method === method).length;
   }
 
+  /** The last first, as an endpoint may. A reply that is none of a result decides the whole. */
+  #answerAll(calls: readonly ScriptedCall[], response: ServerResponse): void {
+    this.calls.push(...calls);
+    this.batches.push(calls);
+    const replies = calls.map((call) => this.#replyTo(call));
+    if (replies.includes(HANG)) return;
+    if (replies.includes(CUT)) return void response.destroy();
+    const raw = replies.find((reply) => reply instanceof RawBody);
+    response.writeHead(raw instanceof RawBody ? raw.status : 200, { "content-type": "application/json" });
+    const parts = replies.map((reply, at) => ({
+      ...{ jsonrpc: "2.0", id: calls[at]?.id },
+      ...(reply instanceof RpcFault ? { error: { ...reply } } : { result: reply }),
+    }));
+    response.end(raw instanceof RawBody ? raw.text : JSON.stringify(parts.reverse()));
+  }
+
+  #replyTo(call: ScriptedCall): unknown {
+    const reply = this.replies[call.method];
+    return reply === undefined ? new RpcFault(-32601, "method not found") : reply(call.params, call);
+  }
+
   #answer(call: ScriptedCall, response: ServerResponse): void {
     this.calls.push(call);
-    const reply = this.replies[call.method];
-    const result = reply === undefined ? new RpcFault(-32601, "method not found") : reply(call.params, call);
+    const result = this.#replyTo(call);
     if (result === HANG) return;
     if (result === CUT) return void response.destroy();
     const isRaw = result instanceof RawBody;

@@ -1,0 +1,229 @@
+/**
+ * What a wallet holds at the head: one request for all of it, kept for as long as its block is the head, shared by all who
+ * ask at the same time.
+ *
+ * Invariant: all pages, the number of pairs and that of the slots are of one block. Where that block has other numbers than
+ * the pages were asked with, they are asked for once more: no slot is left out.
+ */
+import type {
+  ChainRead,
+  ClientSignedBalances,
+  ClientSignedOrder,
+  ClientSignedPosition,
+} from "../../../engine/client-signed-room.js";
+import type { Clock } from "../../../engine/domain/clock.js";
+import { formatScaledBig } from "../../../engine/domain/decimal.js";
+import { within } from "../../../engine/domain/deadline.js";
+import type { CallOptions } from "../../../engine/ports.js";
+import { readQuantity } from "../../shared/chain/rpc-wire.js";
+import { readUint } from "../../shared/chain/token-calls.js";
+import { Deadline } from "../../shared/net/deadline.js";
+import { WireFault } from "../../shared/room/wire-fields.js";
+import type { BlockTimes } from "../chain/block-times.js";
+import type { ContractCalls, SlotPage } from "../chain/contract-calls.js";
+import type { ChainHeads } from "../chain/heads.js";
+import { type FailedChainRead, failedChainRead, type PinnedReads } from "../chain/pinned-reads.js";
+import { type PairCounts, type PairGuard, type PairsKnown, readCounts } from "../market/pair-guard.js";
+import type { PairMap } from "../market/pair-map.js";
+import { orderOf, type PlacedOrder, positionOf, usdcText } from "./normalize.js";
+import { type OrderHistory, placedOrders } from "./placed-orders.js";
+import { type Good, SharedReads } from "./shared-reads.js";
+import { readSlots, type SlotRows } from "./slots.js";
+
+export interface AccountReaderOptions {
+  readonly map: PairMap;
+  readonly calls: ContractCalls;
+  readonly reads: PinnedReads;
+  readonly heads: ChainHeads;
+  readonly guard: PairGuard;
+  readonly times: BlockTimes;
+  readonly history: OrderHistory;
+  readonly clock: Clock;
+}
+
+/** As the venue's own client asks. */
+const PAIRS_A_PAGE = 12;
+/** Of all pages together: what is read of one wallet. */
+const SLOTS_MAX = 20_000;
+const COIN = { symbol: "ETH", decimals: 18 };
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
+
+interface Holdings extends SlotRows {
+  readonly pairs: PairsKnown;
+}
+
+export class AccountReader {
+  readonly #options: AccountReaderOptions;
+  readonly #holdings: SharedReads<Holdings>;
+  readonly #balances: SharedReads<ClientSignedBalances>;
+
+  constructor(options: AccountReaderOptions) {
+    this.#options = options;
+    this.#holdings = new SharedReads(options.heads, options.clock);
+    this.#balances = new SharedReads(options.heads, options.clock);
+  }
+
+  async positions(address: string, options: CallOptions): Promise<ChainRead<readonly ClientSignedPosition[]>> {
+    const read = await this.#held(address, options);
+    if (!read.ok) return read;
+    const { trades, pairs } = read.value;
+    return converted(read, () => trades.map((row) => positionOf(row, this.#meaning(pairs))));
+  }
+
+  async openOrders(address: string, options: CallOptions): Promise<ChainRead<readonly ClientSignedOrder[]>> {
+    const deadline = new Deadline(this.#options.clock, options);
+    const read = await this.#held(address, options);
+    if (!read.ok) return read;
+    const { orders, pairs } = read.value;
+    const known = await this.#known(address.toLowerCase(), orders, deadline);
+    const unknown = orders.flatMap(({ block }, at) => (known[at] === null ? [block] : []));
+    const times = await this.#options.times.of(unknown, deadline);
+    if (!times.ok) return times;
+    return converted(read, () =>
+      orders.map((row, at) => {
+        const state = { block: row.block, orderType: null, timestampMs: times.value.get(row.block) ?? 0, txHash: null };
+        return orderOf(row, this.#meaning(pairs), known[at] ?? state);
+      }),
+    );
+  }
+
+  balances(address: string, options: CallOptions): Promise<ChainRead<ClientSignedBalances>> {
+    const { calls, reads } = this.#options;
+    if (!ADDRESS.test(address)) return Promise.resolve(NO_ADDRESS);
+    const wallet = address.toLowerCase();
+    return this.#balances.of(wallet, options, (left) =>
+      reads.read(
+        {
+          calls: (tag) => [
+            calls.usdcBalance(wallet, tag),
+            calls.usdcAllowance(wallet, tag),
+            calls.coinBalance(wallet, tag),
+          ],
+          read: ([amount, allowance, coins]) => ({
+            collateral: { token: "USDC", amount: usdcText(readUint(amount)), allowance: usdcText(readUint(allowance)) },
+            native: {
+              symbol: COIN.symbol,
+              amount: formatScaledBig(readQuantity(coins, "balance"), COIN.decimals),
+            },
+          }),
+        },
+        left,
+      ),
+    );
+  }
+
+  /** What the history adds, for as long as half of the time that is left. */
+  async #known(
+    wallet: string,
+    orders: SlotRows["orders"],
+    deadline: Deadline,
+  ): Promise<readonly (PlacedOrder | null)[]> {
+    const left = deadline.left();
+    if (orders.length === 0 || left === null) return orders.map(() => null);
+    const timeoutMs = left.timeoutMs / 2;
+    const { history, clock } = this.#options;
+    const placed = await within(clock, placedOrders(history, wallet, { ...left, timeoutMs }), timeoutMs);
+    return orders.map((row) => (placed.done ? placed.value(row) : null));
+  }
+
+  #meaning({ dollarBased }: PairsKnown): Parameters<typeof positionOf>[1] {
+    return { map: this.#options.map, dollarBased };
+  }
+
+  async #held(address: string, options: CallOptions): Promise<ChainRead<Holdings>> {
+    if (!ADDRESS.test(address)) return NO_ADDRESS;
+    const deadline = new Deadline(this.#options.clock, options);
+    const pairs = await this.#options.guard.proven(options);
+    if ("ok" in pairs) return pairs;
+    const left = deadline.left();
+    if (left === null) return NO_TIME;
+    const read = await this.#holdings.of(address.toLowerCase(), left, (own) => this.#read(address.toLowerCase(), own));
+    // What was read under the symbols of before, is not shown under those of now.
+    const now = await this.#options.guard.proven(left);
+    return "ok" in now ? now : read;
+  }
+
+  async #read(wallet: string, options: CallOptions): Promise<ChainRead<Holdings>> {
+    const { guard } = this.#options;
+    const deadline = new Deadline(this.#options.clock, options);
+    for (let round = 1; ; round++) {
+      const left = deadline.left();
+      if (left === null) return NO_TIME;
+      const pairs = await guard.proven(left);
+      if ("ok" in pairs) return pairs;
+      const read = await this.#pages(wallet, pairs, deadline.left() ?? left);
+      if (!read.ok) return read;
+      if (read.value.counts.pairs === pairs.pairs && read.value.counts.tradesPerPair === pairs.tradesPerPair)
+        return { ...read, value: { ...read.value.rows, pairs } };
+      if (round === ROUNDS_MAX)
+        return failedChainRead("VENUE_ERROR", "the number of pairs changes while they are read");
+      // Another number of pairs: what the new ones are is compared before anything is shown.
+      const compared = await within(this.#options.clock, guard.check(), Math.max(0, deadline.leftMs()));
+      if (!compared.done) return NO_TIME;
+      if (compared.value !== null) return compared.value;
+    }
+  }
+
+  async #pages(
+    wallet: string,
+    { pairs, tradesPerPair }: PairCounts,
+    options: CallOptions,
+  ): Promise<ChainRead<{ readonly counts: PairCounts; readonly rows: SlotRows }>> {
+    if (pairs * tradesPerPair > SLOTS_MAX)
+      return failedChainRead("BAD_RESPONSE", `${pairs} pairs of ${tradesPerPair} slots are more than can be read`);
+    const { calls, reads } = this.#options;
+    const pages = pagesOf(pairs, tradesPerPair);
+    return reads.read(
+      {
+        calls: (tag) => [
+          calls.pairsCount(tag),
+          calls.tradesMax(tag),
+          ...pages.map((page) => calls.slots(wallet, page, tag)),
+        ],
+        read: ([count, trades, ...answers]) => ({
+          counts: readCounts([count, trades]),
+          rows: joined(answers.map((answer, at) => ofPage(readSlots(answer), pages[at], wallet))),
+        }),
+      },
+      options,
+    );
+  }
+}
+
+/** Numbers of pairs change rarely; the second time they are what the check has just found. */
+const ROUNDS_MAX = 3;
+const NO_ADDRESS = failedChainRead("VENUE_ERROR", "an address is 0x and 40 hex digits");
+const NO_TIME = failedChainRead("TIMEOUT", "no time left");
+
+function pagesOf(pairs: number, tradesPerPair: number): readonly SlotPage[] {
+  return Array.from({ length: Math.ceil(pairs / PAIRS_A_PAGE) }, (_, page) => ({
+    from: page * PAIRS_A_PAGE,
+    to: Math.min(pairs, (page + 1) * PAIRS_A_PAGE),
+    tradesPerPair,
+  }));
+}
+
+/** Rows of another trader or another page are a fault: the answer is to another question. */
+function ofPage(rows: SlotRows, page: SlotPage | undefined, wallet: string): SlotRows {
+  for (const { trader, pairIndex } of [...rows.trades, ...rows.orders])
+    if (trader !== wallet || page === undefined || pairIndex < page.from || pairIndex >= page.to)
+      throw new WireFault("slots", "are of another question");
+  return rows;
+}
+
+function joined(parts: readonly SlotRows[]): SlotRows {
+  return { trades: parts.flatMap(({ trades }) => trades), orders: parts.flatMap(({ orders }) => orders) };
+}
+
+function converted<T, U>(read: Good<T>, convert: () => U): ChainRead<U> {
+  try {
+    return { ...read, value: convert() };
+  } catch (error) {
+    if (error instanceof WireFault) return malformed(error);
+    throw error;
+  }
+}
+
+function malformed({ field, problem }: WireFault): FailedChainRead {
+  return failedChainRead("BAD_RESPONSE", `${field} ${problem}`);
+}

@@ -1,0 +1,104 @@
+/** Reads of the contracts as calls of a node, and what they answer. */
+import type { Hex } from "viem";
+import { decodeFunctionResult, encodeFunctionData, parseAbi } from "viem/utils";
+import { MULTICALL_ABI, PAIR_STORAGE_ABI, TRADING_STORAGE_ABI, USDC_ABI } from "../../../schemas/venuefive/abi.js";
+import type { RpcCall } from "../../shared/chain/rpc-endpoint.js";
+import { readData } from "../../shared/chain/rpc-wire.js";
+import { readUint } from "../../shared/chain/token-calls.js";
+import { WireFault } from "../../shared/room/wire-fields.js";
+
+/** Where the contracts that are read lie. */
+export interface ReadAddresses {
+  readonly TradingStorage: string;
+  readonly PairStorage: string;
+  readonly Multicall: string;
+  readonly USDC: string;
+}
+
+const STORAGE = parseAbi(TRADING_STORAGE_ABI);
+const PAIRS = parseAbi(PAIR_STORAGE_ABI);
+const MULTICALL = parseAbi(MULTICALL_ABI);
+const USDC = parseAbi(USDC_ABI);
+
+const PAIRS_COUNT = encodeFunctionData({ abi: PAIRS, functionName: "pairsCount" });
+const TRADES_MAX = encodeFunctionData({ abi: STORAGE, functionName: "maxTradesPerPair" });
+
+export interface PairName {
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface SlotPage {
+  readonly from: number;
+  /** The first that is not in it. */
+  readonly to: number;
+  readonly tradesPerPair: number;
+}
+
+/** The calls of one set of addresses; `tag` is the block's. */
+export class ContractCalls {
+  readonly #at: ReadAddresses;
+
+  constructor(at: ReadAddresses) {
+    this.#at = at;
+  }
+
+  pairsCount(tag: string): RpcCall {
+    return call(this.#at.PairStorage, PAIRS_COUNT, tag);
+  }
+
+  tradesMax(tag: string): RpcCall {
+    return call(this.#at.TradingStorage, TRADES_MAX, tag);
+  }
+
+  pairName(index: number, tag: string): RpcCall {
+    const data = encodeFunctionData({ abi: PAIRS, functionName: "getPairData", args: [BigInt(index)] });
+    return call(this.#at.PairStorage, data, tag);
+  }
+
+  slots(trader: string, { from, to, tradesPerPair }: SlotPage, tag: string): RpcCall {
+    const data = encodeFunctionData({
+      abi: MULTICALL,
+      functionName: "getPositionsForPairIndexes",
+      args: [trader as Hex, BigInt(from), BigInt(to), BigInt(tradesPerPair)],
+    });
+    return call(this.#at.Multicall, data, tag);
+  }
+
+  usdcBalance(of: string, tag: string): RpcCall {
+    const data = encodeFunctionData({ abi: USDC, functionName: "balanceOf", args: [of as Hex] });
+    return call(this.#at.USDC, data, tag);
+  }
+
+  /** What the storage may take: it is who moves the collateral. */
+  usdcAllowance(of: string, tag: string): RpcCall {
+    const args = [of as Hex, this.#at.TradingStorage as Hex] as const;
+    return call(this.#at.USDC, encodeFunctionData({ abi: USDC, functionName: "allowance", args }), tag);
+  }
+
+  coinBalance(of: string, tag: string): RpcCall {
+    return { method: "eth_getBalance", params: [of, tag] };
+  }
+}
+
+function call(to: string, data: Hex, tag: string): RpcCall {
+  return { method: "eth_call", params: [{ to, data }, tag] };
+}
+
+/** From 0 to `max`. */
+export function readBounded(result: unknown, max: number, what: string): number {
+  const value = readUint(result);
+  if (value > BigInt(max)) throw new WireFault(what, "is out of range");
+  return Number(value);
+}
+
+export function readPairName(result: unknown): PairName {
+  readData(result, "pair");
+  try {
+    const [from, to] = decodeFunctionResult({ abi: PAIRS, functionName: "getPairData", data: result as Hex });
+    return { from, to };
+  } catch {
+    // Nothing at all where there is no such contract; a struct of another form where it is another one.
+    throw new WireFault("pair", "is not as the contract says it");
+  }
+}

@@ -1,0 +1,234 @@
+/**
+ * The newest block that the endpoints agree about, looked for at an interval.
+ *
+ * Invariants: the head that is shown never falls back to a lower height. Where endpoints have different blocks at one
+ * height, the larger part of them decides; where there is none, there is no head to read at until they agree.
+ */
+import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
+import type { Logger } from "../../../engine/domain/logger.js";
+import { bestHead } from "../../shared/chain/rpc-pool.js";
+import { monoMs } from "../../shared/net/weight-window.js";
+import type { HeadBlock } from "./head-wire.js";
+import { WatchedEndpoint, type WatchedEndpointOptions } from "./watched-endpoint.js";
+
+export interface ChainHead extends HeadBlock {
+  /** When it was seen first, wall ms. */
+  readonly seenAtMs: number;
+}
+
+export interface ChainHeadsOptions {
+  readonly chainId: number;
+  /** In the order of configuration. */
+  readonly endpoints: readonly Pick<WatchedEndpointOptions, "endpoint" | "host">[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Between two looks. */
+  readonly pollMs: number;
+  /** An endpoint so many blocks behind the best is lagging. */
+  readonly lagBlocksMax: number;
+}
+
+export interface EndpointRow {
+  readonly host: string;
+  readonly state: "up" | "down" | "lagging" | "wrong-chain" | "disagrees";
+  readonly block: number | null;
+  readonly calls: number;
+  readonly failures: number;
+}
+
+/** Why there is no head to read at: all are of other chains, they disagree, or none has answered. */
+export type HeadProblem = { readonly code: "WRONG_CHAIN" | "DISAGREE" | "SILENT"; readonly message: string };
+
+/** As many must have reached a height before it counts as the best, where there are as many. */
+const AGREEMENT = 2;
+
+export class ChainHeads {
+  readonly #options: ChainHeadsOptions;
+  readonly #watched: readonly WatchedEndpoint[];
+  readonly #listeners = new Set<(head: ChainHead) => void>();
+  readonly #lookListeners = new Set<() => void>();
+  #head: ChainHead | null = null;
+  #seenAtMonoMs = 0;
+  #disagreeAt: number | null = null;
+  #timer: TimerHandle | null = null;
+  #isRunning = false;
+
+  constructor(options: ChainHeadsOptions) {
+    this.#options = options;
+    const { chainId, clock, logger } = options;
+    this.#watched = options.endpoints.map(
+      (one, index) => new WatchedEndpoint({ ...one, place: index + 1, chainId, clock, logger }),
+    );
+  }
+
+  /** The newest that was shown; null before the first. */
+  get head(): ChainHead | null {
+    return this.#head;
+  }
+
+  /** Since it was seen first, or for how much longer its own time is past by this machine's clock. */
+  get headAgeMs(): number | null {
+    if (this.#head === null) return null;
+    const { clock } = this.#options;
+    const sinceSeenMs = monoMs(clock) - this.#seenAtMonoMs;
+    return Math.floor(Math.max(sinceSeenMs, clock.wallMs() - this.#head.timestampMs));
+  }
+
+  get problem(): HeadProblem | null {
+    if (this.#watched.every(({ isOtherChain }) => isOtherChain))
+      return { code: "WRONG_CHAIN", message: "every endpoint is of another chain" };
+    if (this.#disagreeAt !== null) {
+      const names = this.#live().map(({ place, host }) => `${place} (${host})`);
+      return {
+        code: "DISAGREE",
+        message: `endpoints ${names.join(" and ")} have different blocks ${this.#disagreeAt}`,
+      };
+    }
+    const head = this.#head;
+    if (head === null) return { code: "SILENT", message: "no endpoint has named a block yet" };
+    if (this.#live().length === 0) return { code: "SILENT", message: "no endpoint answers" };
+    const isThere = this.#live().some((one) => !one.isMinority && heightOf(one) >= head.number);
+    return isThere ? null : { code: "SILENT", message: `no endpoint has got to block ${head.number}, which was shown` };
+  }
+
+  /** The first look; resolves when all have answered or had their time, and have been compared. */
+  async start(): Promise<void> {
+    this.#isRunning = true;
+    await this.look();
+    // At different heights they have nothing to compare yet.
+    if (this.#compareAt() !== null) await this.look();
+    this.#schedule();
+  }
+
+  stop(): void {
+    this.#isRunning = false;
+    if (this.#timer !== null) this.#options.clock.clearTimer(this.#timer);
+    this.#timer = null;
+  }
+
+  /** All are asked; what each answers counts at once. */
+  async look(): Promise<void> {
+    const compareAt = this.#compareAt();
+    await Promise.all(
+      this.#watched.map(async (one) => {
+        await one.look(compareAt);
+        this.#judge();
+      }),
+    );
+    for (const listener of this.#lookListeners) listener();
+  }
+
+  /** Who can be read at the head, best first: at its height and with its block; then those that lag a little. */
+  sources(): readonly WatchedEndpoint[] {
+    const head = this.#head;
+    if (head === null) return [];
+    const { lagBlocksMax } = this.#options;
+    const near = this.#live().filter((one) => !one.isMinority && heightOf(one) >= head.number - lagBlocksMax);
+    const rank = (one: WatchedEndpoint): number =>
+      (heightOf(one) >= head.number ? 0 : 2) + (one.endpoint.isWell ? 0 : 1);
+    return [...near].sort((left, right) => rank(left) - rank(right));
+  }
+
+  onHead(listener: (head: ChainHead) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** After each look at all of them, whatever it found. */
+  onLook(listener: () => void): () => void {
+    this.#lookListeners.add(listener);
+    return () => void this.#lookListeners.delete(listener);
+  }
+
+  rows(): readonly EndpointRow[] {
+    const best = this.#best(this.#live());
+    return this.#watched.map((one) => {
+      const isLagging = heightOf(one) < best - this.#options.lagBlocksMax;
+      const state = one.isOtherChain
+        ? "wrong-chain"
+        : !one.isAnswering
+          ? "down"
+          : isLagging
+            ? "lagging"
+            : one.isMinority
+              ? "disagrees"
+              : "up";
+      const { callCount: calls } = one.endpoint;
+      return {
+        host: one.host,
+        state,
+        block: one.head?.number ?? null,
+        calls,
+        failures: one.endpoint.status().failedCount,
+      };
+    });
+  }
+
+  #live(): readonly WatchedEndpoint[] {
+    return this.#watched.filter((one) => one.isAnswering && !one.isOtherChain && one.head !== null);
+  }
+
+  #best(of: readonly WatchedEndpoint[]): number {
+    return bestHead(of.map(heightOf), Math.min(AGREEMENT, of.length));
+  }
+
+  #fresh(): readonly WatchedEndpoint[] {
+    const live = this.#live();
+    const least = this.#best(live) - this.#options.lagBlocksMax;
+    return live.filter((one) => heightOf(one) >= least);
+  }
+
+  /** A height that all of them have reached. */
+  #compareAt(): number | null {
+    const fresh = this.#fresh();
+    return fresh.length < 2 ? null : Math.min(...fresh.map(heightOf));
+  }
+
+  #judge(): void {
+    // The first to answer may be one that is wrong: nothing counts before all have had their time.
+    if (this.#watched.some((one) => !one.hasLooked && !one.isOtherChain)) return;
+    const fresh = this.#fresh();
+    this.#disagreeAt = compare(fresh);
+    if (this.#disagreeAt !== null) return;
+    const agreed = fresh.filter((one) => !one.isMinority);
+    const best = this.#best(agreed);
+    const at = agreed.find((one) => heightOf(one) === best)?.head ?? null;
+    if (at !== null) this.#show(at);
+  }
+
+  #show(block: HeadBlock): void {
+    const before = this.#head;
+    if (before !== null && (block.number < before.number || block.hash === before.hash)) return;
+    const { clock } = this.#options;
+    const head = { ...block, seenAtMs: clock.wallMs() };
+    this.#head = head;
+    this.#seenAtMonoMs = monoMs(clock);
+    for (const listener of this.#listeners) listener(head);
+  }
+
+  #schedule(): void {
+    if (!this.#isRunning) return;
+    const { clock, pollMs } = this.#options;
+    this.#timer = clock.setTimer(() => {
+      // One that hangs is skipped in the next looks, until its own has ended.
+      void this.look();
+      this.#schedule();
+    }, pollMs);
+  }
+}
+
+function heightOf({ head }: WatchedEndpoint): number {
+  return head?.number ?? -1;
+}
+
+/** Marks those that are in the minority. Returns the height at which no part of them is the larger; null: there is none. */
+function compare(fresh: readonly WatchedEndpoint[]): number | null {
+  const [first, ...others] = fresh;
+  const height = first?.heights().find((at) => others.every((one) => one.hashAt(at) !== null));
+  const counts = new Map<string | null, number>();
+  const hashOf = (one: WatchedEndpoint): string | null => (height === undefined ? null : one.hashAt(height));
+  for (const one of fresh) counts.set(hashOf(one), (counts.get(hashOf(one)) ?? 0) + 1);
+  const [common] = [...counts].find(([, count]) => count * 2 > fresh.length) ?? [];
+  for (const one of fresh) one.isMinority = common !== undefined && hashOf(one) !== common;
+  return common === undefined && fresh.length > 0 ? (height ?? null) : null;
+}

@@ -1,0 +1,15 @@
+/** A history that knows nothing, for tests of the state. */
+import type { HistoryPart } from "../room.js";
+
+const NOTHING = { ok: false, code: "BEFORE_INDEX", message: "no history", retryAfterMs: null } as const;
+
+export function noHistory(): HistoryPart {
+  return {
+    start: async () => {},
+    stop: async () => {},
+    status: () => ({ cursorBlock: null, sinceBlock: null, behindBlocks: null, eventCount: 0, retractedCount: 0 }),
+    readClosedTrades: async () => NOTHING,
+    readOrders: async () => NOTHING,
+    findOrder: async () => NOTHING,
+  };
+}
