@@ -127,7 +127,8 @@ export interface ClosedTrade {
   /** Null where the opening is of before what is known. */
   readonly openedAtMs: number | null;
   readonly closedAtMs: number;
-  readonly txHash: string;
+  /** Null where the source does not have it: what is older than the index. */
+  readonly txHash: string | null;
 }
 
 export interface ClientSignedBalances {
