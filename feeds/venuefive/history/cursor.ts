@@ -33,8 +33,15 @@ export function firstCursor(since: IndexCursor["since"], parentHash: string): In
   return { ...{ since, block, checkpoints }, ...{ eventCount: 0, retractedCount: 0, unsureBelow: null } };
 }
 
-export function movedTo(cursor: IndexCursor, to: Checkpoint, eventCount: number): IndexCursor {
-  const checkpoints = [...cursor.checkpoints, to].slice(-CHECKPOINTS_MAX);
+/** `parent`: of what was read; counts where no block is known to compare with. */
+export function movedTo(
+  cursor: IndexCursor,
+  to: Checkpoint,
+  eventCount: number,
+  parent: Checkpoint | null = null,
+): IndexCursor {
+  const before = cursor.checkpoints.length === 0 && parent !== null ? [parent] : cursor.checkpoints;
+  const checkpoints = [...before, to].slice(-CHECKPOINTS_MAX);
   return { ...cursor, block: to.block, checkpoints, eventCount: cursor.eventCount + eventCount };
 }
 

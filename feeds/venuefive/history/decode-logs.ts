@@ -29,29 +29,29 @@ const FILL = 3;
 
 type Contract = "trading" | "storage" | "callbacks";
 type Abi = typeof TRADING | typeof STORAGE | typeof CALLBACKS;
-const CONTRACTS: Readonly<Record<Contract, { readonly abi: Abi; readonly names: readonly string[] }>> = {
-  trading: { abi: TRADING, names: TRADING_EVENTS },
-  storage: { abi: STORAGE, names: STORAGE_EVENTS },
-  callbacks: { abi: CALLBACKS, names: CALLBACKS_EVENTS },
-};
+type EventItem = Extract<Abi[number], { type: "event" }>;
 
-const TOPICS_OF = Object.fromEntries(
-  Object.entries(CONTRACTS).map(([contract, { abi, names }]) => [contract, new Set(topicsOf(abi, names))]),
-) as unknown as Readonly<Record<Contract, ReadonlySet<string>>>;
+/** By first topic: an event is looked for among all others otherwise, with a hash of each. */
+const ITEMS: Readonly<Record<Contract, ReadonlyMap<string, EventItem>>> = {
+  trading: itemsOf(TRADING, TRADING_EVENTS),
+  storage: itemsOf(STORAGE, STORAGE_EVENTS),
+  callbacks: itemsOf(CALLBACKS, CALLBACKS_EVENTS),
+};
 
 /** First topics of all that is kept. */
 export const EVENT_TOPICS: readonly string[] = [
-  ...new Set(Object.values(TOPICS_OF).flatMap((topics) => [...topics])),
+  ...new Set(Object.values(ITEMS).flatMap((items) => [...items.keys()])),
 ].sort();
 
-function topicsOf(abi: Abi, names: readonly string[]): readonly string[] {
-  return names.map((name) => {
-    const item = (abi as readonly { type: string; name?: string }[]).find(
-      (one) => one.type === "event" && one.name === name,
-    );
-    if (item === undefined) throw new Error(`the ABI has no event ${name}`);
-    return toEventSelector(item as never).toLowerCase();
-  });
+function itemsOf(abi: Abi, names: readonly string[]): ReadonlyMap<string, EventItem> {
+  const events = (abi as readonly Abi[number][]).filter((item) => item.type === "event");
+  return new Map(
+    names.map((name) => {
+      const item = events.find((one) => one.name === name);
+      if (item === undefined) throw new Error(`the ABI has no event ${name}`);
+      return [toEventSelector(item).toLowerCase(), item];
+    }),
+  );
 }
 
 export class LogDecoder {
@@ -69,18 +69,21 @@ export class LogDecoder {
   }
 
   /** Whether it is one of what the index keeps. */
-  isKept({ address, topics }: ChainEventLog): boolean {
-    const contract = this.#contracts.get(address);
-    return contract !== undefined && TOPICS_OF[contract].has(topics[0] ?? "");
+  isKept(log: ChainEventLog): boolean {
+    return this.#itemOf(log) !== undefined;
   }
 
   /** Throws WireFault. `timeMs`: of its block. */
   decode(log: ChainEventLog, timeMs: number): VenuefiveEvent {
-    const contract = this.#contracts.get(log.address);
-    if (contract === undefined || !TOPICS_OF[contract].has(log.topics[0] ?? ""))
-      throw new WireFault("log", "is none of ours");
+    const item = this.#itemOf(log);
+    if (item === undefined) throw new WireFault("log", "is none of ours");
     const { block, blockHash, logIndex, txHash } = log;
-    return { ...{ block, blockHash, logIndex, txHash, timeMs }, ...bodyOf(decoded(contract, log)) };
+    return { ...{ block, blockHash, logIndex, txHash, timeMs }, ...bodyOf(decoded(item, log)) };
+  }
+
+  #itemOf({ address, topics }: ChainEventLog): EventItem | undefined {
+    const contract = this.#contracts.get(address);
+    return contract === undefined ? undefined : ITEMS[contract].get(topics[0] ?? "");
   }
 }
 
@@ -89,10 +92,9 @@ interface Decoded {
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-function decoded(contract: Contract, { topics, data }: ChainEventLog): Decoded {
+function decoded(item: EventItem, { topics, data }: ChainEventLog): Decoded {
   try {
-    const { abi } = CONTRACTS[contract];
-    const event = decodeEventLog({ abi, topics: topics as [Hex, ...Hex[]], data: data as Hex, strict: true });
+    const event = decodeEventLog({ abi: [item], topics: topics as [Hex, ...Hex[]], data: data as Hex, strict: true });
     return { name: event.eventName, args: event.args as unknown as Record<string, unknown> };
   } catch {
     throw new WireFault("log", "is not as its contract makes it");

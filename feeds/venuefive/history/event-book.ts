@@ -83,8 +83,11 @@ export class EventBook {
     await this.removeAbove();
   }
 
-  /** Events of the blocks up to `to`, in the order of the chain, none of them at or below the cursor. */
-  async append(events: readonly VenuefiveEvent[], to: Checkpoint): Promise<void> {
+  /**
+   * Events of the blocks up to `to`, in the order of the chain, none of them at or below the cursor. `parent`: what the chain
+   * has below them, where that is known.
+   */
+  async append(events: readonly VenuefiveEvent[], to: Checkpoint, parent: Checkpoint | null = null): Promise<void> {
     const slots: SlotStates = new Map();
     let writes: StateWrite[] = [];
     let count = 0;
@@ -92,7 +95,7 @@ export class EventBook {
       const added = await this.#writesOf(ofBlock, slots);
       const [first] = ofBlock;
       if (first !== undefined && writes.length + added.length > WRITES_MAX && count > 0) {
-        await this.#passTo(writes, lastOf(events, first), count);
+        await this.#passTo(writes, lastOf(events, first), count, parent);
         [writes, count] = [[], 0];
       }
       writes.push(...added);
@@ -100,7 +103,7 @@ export class EventBook {
       // A block of more than one commit: the cursor comes with the last of them.
       while (writes.length > WRITES_MAX) await this.#commit(writes.splice(0, WRITES_MAX), null);
     }
-    await this.#passTo(writes, to, count);
+    await this.#passTo(writes, to, count, parent);
   }
 
   /** Back to a block that is of the chain; null: to none that is known. Returns how many events were taken out. */
@@ -133,8 +136,8 @@ export class EventBook {
     return this.#cursor;
   }
 
-  #passTo(writes: readonly StateWrite[], to: Checkpoint, count: number): Promise<void> {
-    return this.#commit(writes, movedTo(this.#known(), to, count));
+  #passTo(writes: readonly StateWrite[], to: Checkpoint, count: number, parent: Checkpoint | null): Promise<void> {
+    return this.#commit(writes, movedTo(this.#known(), to, count, parent));
   }
 
   /** In memory once it is durable. */

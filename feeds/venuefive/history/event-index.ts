@@ -237,8 +237,9 @@ export class EventIndex {
       this.#rangeSize = Math.max(1, Math.floor((to - from + 1) / 2));
     if (range.kind === "tooLarge") return { kind: "progress" };
     if (range.kind === "failed") return range;
-    const { events, last } = range.value;
-    await book.append(events, { block: last.number, hash: last.hash });
+    const { events, first, last } = range.value;
+    const parent = first.number === 0 ? null : { block: first.number - 1, hash: first.parentHash };
+    await book.append(events, { block: last.number, hash: last.hash }, parent);
     this.#seenAtMs = this.#options.clock.wallMs();
     const { rangeMax = RANGE_MAX } = this.#options;
     this.#rangeSize = Math.min(rangeMax, this.#rangeSize + Math.ceil(this.#rangeSize / GROWTH));

@@ -104,7 +104,9 @@ const MUTANTS: readonly (readonly [string, Mutant])[] = [
         ...endpoint,
         async header(block, options) {
           const answer = await endpoint.header(block, options);
-          return answer.kind === "value" && answer.value === null ? { kind: "value", value: chain.header(block) } : answer;
+          return answer.kind === "value" && answer.value === null
+            ? { kind: "value", value: chain.header(block) }
+            : answer;
         },
       }),
     },
@@ -140,7 +142,6 @@ describe("the index of venuefive while the chain forks", () => {
       sums.retracted += outcome.retractedCount;
       sums.events += outcome.eventCount;
     }
-    console.info(sums);
     // None of it in vain.
     if (RUNS >= 50)
       expect([sums.reorgs > RUNS, sums.deaths > RUNS, sums.retracted > RUNS, sums.events > 20 * RUNS]).toEqual([

@@ -121,6 +121,15 @@ function tradeOf({ trader, pairIndex }: VenuefiveEvent, trade: EventTrade): Args
 
 function marginTrade(event: Extract<VenuefiveEvent, { kind: "margin" }>): Args {
   const { collateral, leverage } = event;
-  const trade = { index: event.index, collateral, leverage, openPrice: "1", isLong: true, tp: "0", sl: "0", openedAt: 1 };
+  const trade = {
+    index: event.index,
+    collateral,
+    leverage,
+    openPrice: "1",
+    isLong: true,
+    tp: "0",
+    sl: "0",
+    openedAt: 1,
+  };
   return tradeOf(event, trade);
 }

@@ -94,7 +94,8 @@ export class ForkChain {
           if (toBlock - fromBlock >= endpoint.rangeMax && topics.length > 1) return { kind: "tooLarge" };
           const logs: ChainEventLog[] = [];
           // What it does not know yet is empty, as many nodes have it.
-          for (let number = fromBlock; number <= toBlock; number++) logs.push(...(at(endpoint.head, number)?.logs ?? []));
+          for (let number = fromBlock; number <= toBlock; number++)
+            logs.push(...(at(endpoint.head, number)?.logs ?? []));
           if (logs.length > 6 && fromBlock === toBlock && topics.length > 1) return { kind: "tooLarge" };
           const wanted = logs.filter((log) => addresses.includes(log.address) && topics.includes(log.topics[0] ?? ""));
           return { kind: "value", value: this.#stale(fromBlock, toBlock) ?? wanted };
@@ -133,7 +134,8 @@ export class ForkChain {
       this.reorgCount++;
       const depth = 1 + Math.floor(this.#random.next() * REORG_MAX);
       let tip = below(this.#tip, depth);
-      for (let left: ForkBlock | null = this.#tip; left !== null && left !== tip; left = left.parent) this.#left.push(left);
+      for (let left: ForkBlock | null = this.#tip; left !== null && left !== tip; left = left.parent)
+        this.#left.push(left);
       const length = depth - 2 + Math.floor(this.#random.next() * 5);
       for (let count = 0; count < length; count++) tip = this.#next(tip);
       this.#tip = tip;
@@ -213,7 +215,15 @@ export class ForkChain {
 
 function tradeOf(index: number, openPrice: string): EventTrade {
   const stops = { tp: "0", sl: "0" };
-  return { index, collateral: "50000000", openPrice, isLong: false, leverage: "100000000000", ...stops, openedAt: 1_700_000_000 };
+  return {
+    index,
+    collateral: "50000000",
+    openPrice,
+    isLong: false,
+    leverage: "100000000000",
+    ...stops,
+    openedAt: 1_700_000_000,
+  };
 }
 
 function below(block: ForkBlock, depth: number): ForkBlock {

@@ -3,7 +3,12 @@ import { createSeededRandom } from "../../../../engine/domain/random.js";
 import { silentLogger } from "../../../../engine/domain/logger.js";
 import { VirtualClock } from "../../../../engine/domain/virtual-clock.js";
 import type { CallOptions } from "../../../../engine/ports.js";
-import type { ChainHistoryPage, ChainRead, ClientSignedOrder, ClosedTrade } from "../../../../engine/client-signed-room.js";
+import type {
+  ChainHistoryPage,
+  ChainRead,
+  ClientSignedOrder,
+  ClosedTrade,
+} from "../../../../engine/client-signed-room.js";
 import { allRows, decodeJson, type StateStore } from "../../../../engine/storage/state-store.js";
 import { createMemoryStore } from "../../../../engine/storage/test/memory-store.js";
 import { type Death, MortalLife } from "../../../../engine/storage/test/mortal-life.js";
@@ -118,7 +123,7 @@ async function rowProblem(
 ): Promise<string | null> {
   const fresh = createMemoryStore();
   const book = new EventBook(fresh, KEYS);
-  await book.begin({ block: (events[0]?.block ?? 1), timeMs: 0 }, "0x");
+  await book.begin({ block: events[0]?.block ?? 1, timeMs: 0 }, "0x");
   await book.append(events, { block: head.number, hash: head.hash });
   for (const namespace of [EVENT_NAMESPACE, LIST_NAMESPACE]) {
     const [kept, wanted] = [await dump(store, namespace), await dump(fresh, namespace)];
