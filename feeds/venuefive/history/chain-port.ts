@@ -28,6 +28,8 @@ export interface ChainEventLog {
 export interface LogFilter {
   readonly fromBlock: number;
   readonly toBlock: number;
+  /** Of the one block that is asked for: an endpoint that does not have it fails. Null: by number. */
+  readonly blockHash: string | null;
   readonly addresses: readonly string[];
   readonly topics: readonly string[];
 }

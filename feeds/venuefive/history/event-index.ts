@@ -20,7 +20,7 @@ import {
 import { type Checkpoint, hashAt, type IndexCursor } from "./cursor.js";
 import { type HistoryAddresses, LogDecoder } from "./decode-logs.js";
 import type { EventBook } from "./event-book.js";
-import { headerOf, readRange } from "./read-range.js";
+import { headerOf, readBlocks, readRange } from "./read-range.js";
 
 export interface EventIndexOptions {
   readonly chain: HistoryChain;
@@ -31,6 +31,8 @@ export interface EventIndexOptions {
   readonly pollMs?: number;
   /** Blocks of one range at most. */
   readonly rangeMax?: number;
+  /** Blocks below the safe head that are read one by one. */
+  readonly nearBlocks?: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -38,6 +40,8 @@ export interface EventIndexOptions {
 
 const POLL_MS = 2_000;
 const RANGE_MAX = 2_000;
+/** No server in use lags so far behind a block that is safe already. */
+const NEAR_BLOCKS = 64;
 const CALL: CallOptions = { timeoutMs: 10_000, lane: "background" };
 const BACKOFF = { baseMs: 1_000, capMs: 60_000 };
 /** The storage names another contract once in years; what it named before is followed on. */
@@ -230,8 +234,10 @@ export class EventIndex {
     const cursor = this.#cursor();
     const from = cursor.block + 1;
     if (tip.value.number < from) return followsTip(cursor, tip.value);
-    const to = Math.min(tip.value.number, from + this.#rangeSize - 1);
-    const range = await readRange(endpoint, this.decoder(), { from, to, parentHash: hashAt(cursor) }, CALL);
+    const far = tip.value.number - (this.#options.nearBlocks ?? NEAR_BLOCKS);
+    const to = Math.min(from <= far ? far : tip.value.number, from + this.#rangeSize - 1);
+    const read = from <= far ? readRange : readBlocks;
+    const range = await read(endpoint, this.decoder(), { from, to, parentHash: hashAt(cursor) }, CALL);
     // A long range may be what takes an endpoint too long.
     if (range.kind === "tooLarge" || (range.kind === "failed" && range.code === "TIMEOUT"))
       this.#rangeSize = Math.max(1, Math.floor((to - from + 1) / 2));

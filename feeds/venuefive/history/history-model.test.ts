@@ -75,8 +75,8 @@ const MUTANTS: readonly (readonly [string, Mutant])[] = [
     {
       endpoint: (endpoint) => ({
         ...endpoint,
-        logs: ({ fromBlock, toBlock, ...rest }, options) =>
-          endpoint.logs({ ...rest, fromBlock: Math.min(fromBlock + 1, toBlock), toBlock }, options),
+        logs: (filter, options) =>
+          endpoint.logs({ ...filter, fromBlock: Math.min(filter.fromBlock + 1, filter.toBlock) }, options),
       }),
     },
   ],
@@ -100,13 +100,12 @@ const MUTANTS: readonly (readonly [string, Mutant])[] = [
   [
     "an endpoint is believed in blocks that it does not have",
     {
-      endpoint: (endpoint, chain) => ({
+      endpoint: (endpoint) => ({
         ...endpoint,
-        async header(block, options) {
-          const answer = await endpoint.header(block, options);
-          return answer.kind === "value" && answer.value === null
-            ? { kind: "value", value: chain.header(block) }
-            : answer;
+        async logs(filter, options) {
+          const answer = await endpoint.logs(filter, options);
+          const isLagging = answer.kind === "failed" && answer.code === "LAGGING";
+          return isLagging ? { kind: "value", value: [] } : answer;
         },
       }),
     },

@@ -41,6 +41,7 @@ export interface VenuefiveHistoryOptions {
   readonly older: OlderTrades | null;
   readonly pollMs?: number;
   readonly rangeMax?: number;
+  readonly nearBlocks?: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -52,7 +53,7 @@ export class VenuefiveHistory {
   readonly #lookup: OrderLookup;
 
   constructor(options: VenuefiveHistoryOptions) {
-    const { chainId, addresses, chain, store, symbolOf, fromBlock, older, pollMs, rangeMax } = options;
+    const { chainId, addresses, chain, store, symbolOf, fromBlock, older, pollMs, rangeMax, nearBlocks } = options;
     const { clock, random, logger } = options;
     // Other contracts are another index: what one of them has is never shown as the other's.
     const keys = new RowKeys(`${chainId}-${addresses.Trading.toLowerCase()}`);
@@ -62,6 +63,7 @@ export class VenuefiveHistory {
       ...{ chain, addresses, book, fromBlock, clock, random, logger },
       ...(pollMs === undefined ? {} : { pollMs }),
       ...(rangeMax === undefined ? {} : { rangeMax }),
+      ...(nearBlocks === undefined ? {} : { nearBlocks }),
     });
     const decoder = () => this.#index.decoder();
     const seenAtMs = () => this.#index.seenAtMs;

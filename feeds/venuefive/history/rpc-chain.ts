@@ -66,11 +66,16 @@ function historyEndpoint(endpoint: RpcEndpoint): HistoryEndpoint {
   };
 }
 
-function wireFilter({ fromBlock, toBlock, addresses, topics }: LogFilter): Readonly<Record<string, unknown>> {
-  return {
-    ...{ fromBlock: toQuantity(fromBlock), toBlock: toQuantity(toBlock) },
-    ...{ address: addresses, topics: [topics] },
-  };
+function wireFilter({
+  fromBlock,
+  toBlock,
+  blockHash,
+  addresses,
+  topics,
+}: LogFilter): Readonly<Record<string, unknown>> {
+  const blocks =
+    blockHash === null ? { fromBlock: toQuantity(fromBlock), toBlock: toQuantity(toBlock) } : { blockHash };
+  return { ...blocks, address: addresses, topics: [topics] };
 }
 
 function isKnown(value: unknown, hash: string): boolean {

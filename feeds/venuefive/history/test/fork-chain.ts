@@ -89,9 +89,11 @@ export class ForkChain {
         this.#answer((): ChainAnswer<ChainHeader | null> => {
           return { kind: "value", value: at(endpoint.head, number)?.header ?? null };
         }),
-      logs: ({ fromBlock, toBlock, addresses, topics }) =>
+      logs: ({ fromBlock, toBlock, blockHash, addresses, topics }) =>
         this.#answer((): LogsAnswer => {
           if (toBlock - fromBlock >= endpoint.rangeMax && topics.length > 1) return { kind: "tooLarge" };
+          if (blockHash !== null && at(endpoint.head, fromBlock)?.header.hash !== blockHash)
+            return failedAnswer("LAGGING", "unknown block");
           const logs: ChainEventLog[] = [];
           // What it does not know yet is empty, as many nodes have it.
           for (let number = fromBlock; number <= toBlock; number++)
