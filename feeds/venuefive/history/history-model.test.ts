@@ -8,7 +8,7 @@ import { decodeCursor, encodeCursor, hashAt } from "./cursor.js";
 import { CURSOR_NAMESPACE, LIST_NAMESPACE } from "./row-keys.js";
 import { KEYS, type Mutant, runHistory } from "./test/history-run.js";
 
-const RUNS = Number(process.env["FUZZ_RUNS"] ?? 300);
+const RUNS = Number(process.env["FUZZ_RUNS"] ?? 200);
 const SEED = Number(process.env["FUZZ_SEED"] ?? 1);
 const MUTANT_RUNS = 150;
 

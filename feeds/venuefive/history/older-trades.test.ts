@@ -1,8 +1,13 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
+import { silentLogger } from "../../../engine/domain/logger.js";
+import { createSeededRandom } from "../../../engine/domain/random.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { CallOptions } from "../../../engine/ports.js";
 import type { HttpResult, VenueHttp } from "../../shared/net/http.js";
-import { OlderTrades } from "./older-trades.js";
+import { connectOlderTrades, OlderTrades } from "./older-trades.js";
 import { firstOlder, type OlderMark } from "./page-cursor.js";
 
 const TRADER = `0x${"1a".repeat(20)}`;
@@ -111,6 +116,27 @@ describe("closed trades of the vendor's history service", () => {
   it("of a trader without any are none", async () => {
     const service = new Service([]);
     expect(await ids(older(service), service, 10)).toEqual([]);
+  });
+
+  it("come over HTTP, below the path of the service's URL", async () => {
+    const service = new Service(closedBefore(1));
+    const server = createServer((request, response) => {
+      void service.request({ path: request.url ?? "" }).then((result) => {
+        response.end(result.kind === "response" ? result.body : "");
+      });
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const common = { clock: new VirtualClock(), random: createSeededRandom(1), logger: silentLogger };
+    const { trades, close } = connectOlderTrades(`http://127.0.0.1:${port}/api/`, { ...common, symbolOf: () => "BTC" });
+    const page = await trades.read(TRADER, firstOlder(SINCE_MS), { limit: 5, symbol: null }, OPTIONS);
+    await close(0);
+    server.closeAllConnections();
+    server.close();
+    expect(page).toMatchObject({ ok: true, rows: [{ symbol: "BTC" }], next: null });
+    expect(service.paths).toEqual([`/api/v2/history/portfolio/history/${TRADER}/1/20`]);
+    for (const url of ["", "ftp://example.com", "https://"])
+      expect(() => connectOlderTrades(url, { ...common, symbolOf: () => "BTC" })).toThrow(RangeError);
   });
 
   it("fail by what the service answers, and keep what came before the failure", async () => {

@@ -19,6 +19,7 @@ import {
 } from "../../shared/net/call-results.js";
 import { Deadline } from "../../shared/net/deadline.js";
 import type { HttpResult, VenueHttp } from "../../shared/net/http.js";
+import { HttpPool, type HttpPoolOptions } from "../../shared/net/http-pool.js";
 import {
   amountField,
   asFields,
@@ -56,6 +57,33 @@ const PAGE_ROWS = 20;
 const REQUESTS_MAX = 5;
 /** What it says where a trader has no trade. */
 const EMPTY = "Unable to get the portfolio.";
+
+/** Its own limit is about ten requests a second for each address. */
+const BUDGET_PER_SECOND = 8;
+const CONNECTIONS = 4;
+const BODY_BYTES_MAX = 1024 * 1024;
+
+export interface OlderConnection {
+  readonly trades: OlderTrades;
+  close(graceMs: number): Promise<void>;
+}
+
+/** Throws RangeError for a URL that cannot be meant. */
+export function connectOlderTrades(
+  url: string,
+  options: Pick<HttpPoolOptions, "clock" | "random" | "logger"> & Pick<OlderTradesOptions, "symbolOf">,
+): OlderConnection {
+  if (!/^https?:/i.test(url) || !URL.canParse(url))
+    throw new RangeError("the URL of the history service cannot be read");
+  const { origin, pathname } = new URL(url);
+  const { symbolOf, clock, random, logger } = options;
+  const http = new HttpPool({
+    ...{ name: "venuefive.history", baseUrl: origin, clock, random, logger, accountLimits: [] },
+    ...{ budget: BUDGET_PER_SECOND, budgetWindowMs: 1_000, connections: CONNECTIONS, maxBodyBytes: BODY_BYTES_MAX },
+  });
+  const basePath = pathname.replace(/\/+$/, "");
+  return { trades: new OlderTrades({ http, basePath, symbolOf, clock }), close: (graceMs) => http.close(graceMs) };
+}
 
 interface OlderRow {
   readonly id: string;

@@ -1,5 +1,5 @@
 /** An event as the contract that makes it would log it. */
-import { encodeAbiParameters, encodeEventTopics, type Hex, parseAbi } from "viem";
+import { encodeAbiParameters, type Hex, parseAbi, toEventSelector } from "viem";
 import { TRADING_ABI, TRADING_CALLBACKS_ABI, TRADING_STORAGE_ABI } from "../../../../schemas/venuefive/abi.js";
 import type { ChainEventLog } from "../chain-port.js";
 import type { EventTrade, VenuefiveEvent } from "../event.js";
@@ -30,14 +30,27 @@ export function encodeEvent(event: VenuefiveEvent, fromCallbacks = false): Chain
     (one) => one.type === "event" && one.name === name,
   );
   if (item?.inputs === undefined) throw new Error(`no event ${name}`);
-  const plain = item.inputs.filter((input) => input.indexed !== true);
+  const plain = item.inputs.filter((input) => !isIndexed(input));
   const { block, blockHash, logIndex, txHash } = event;
   return {
     ...{ address, block, blockHash, logIndex, txHash, isRemoved: false },
-    topics: encodeEventTopics({ abi: [item], eventName: name, args } as never) as Hex[],
+    topics: [selectorOf(item), ...item.inputs.filter(isIndexed).map(() => topicOf(event.trader))],
     data: encodeAbiParameters(plain as never, plain.map((input) => args[input.name ?? ""]) as never),
   };
 }
+
+/** Of an event, whose hash would take the most time of a run. */
+const SELECTORS = new Map<unknown, string>();
+
+function selectorOf(item: unknown): string {
+  const selector = SELECTORS.get(item) ?? toEventSelector(item as never);
+  SELECTORS.set(item, selector);
+  return selector;
+}
+
+/** Only traders are indexed. */
+const isIndexed = ({ indexed }: Input): boolean => indexed === true;
+const topicOf = (address: string): string => `0x${address.slice(2).padStart(64, "0")}`;
 
 interface Input {
   readonly name?: string;
