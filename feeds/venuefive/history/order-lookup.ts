@@ -34,6 +34,14 @@ export interface OrderLookupParts {
   readonly seenAtMs: () => number;
 }
 
+/** The order of a slot that is meant, of what is kept of the newest there, `seen`, and what is above the cursor. */
+interface SlotLook {
+  readonly slot: OrderSlot;
+  readonly isMeant: (events: readonly OrderEvent[]) => boolean;
+  readonly seen: readonly OrderEvent[];
+  readonly from: number;
+}
+
 type Found = ChainRead<ClientSignedOrderFound | null>;
 type NoRead = Extract<ChainRead<never>, { ok: false }>;
 
@@ -63,7 +71,8 @@ export class OrderLookup {
     if (kept === null && block < at.since.block) return beforeIndex(at);
     if (kept === null && block <= at.block) return this.#ok(at, null);
     if (kept !== null && endsOrder(kept.latest)) return this.#ok(at, this.#limit(kept));
-    return this.#withTail(slot, (events) => events.some((event) => event.block === block), [], at, options);
+    const look = { slot, isMeant: (events: readonly OrderEvent[]) => events.some((event) => event.block === block) };
+    return this.#withTail({ ...look, seen: [], from: at.block + 1 }, at, options);
   }
 
   async #byTransaction(hash: string, at: IndexCursor, options: CallOptions): Promise<Found> {
@@ -100,7 +109,7 @@ export class OrderLookup {
 
   async #market(event: MarketEvent, at: IndexCursor, options: CallOptions): Promise<Found> {
     const kept = (await this.#parts.reader.ofMarketOrder(event.orderId)).filter(isOfMarketOrder);
-    const tail = kept.some(isOutcome) ? null : await this.#tail(at, options);
+    const tail = kept.some(isOutcome) ? null : await this.#tail(at, event.block, options);
     if (tail !== null && !tail.ok) return tail;
     const later = tail?.value.events.filter(isOfMarketOrder).filter(({ orderId }) => orderId === event.orderId) ?? [];
     const events = inOrder([...kept, event, ...later]);
@@ -115,18 +124,14 @@ export class OrderLookup {
     if (kept !== null && endsOrder(kept.latest)) return this.#ok(at, this.#limit(kept));
     if (kept === null && event.block < at.since.block) return beforeIndex(at);
     const place = placeOf(event);
-    return this.#withTail(event, (events) => events.some((one) => placeOf(one) === place), [event], at, options);
+    const isMeant = (events: readonly OrderEvent[]): boolean => events.some((one) => placeOf(one) === place);
+    // A placing begins the order: nothing of it is below.
+    const from = event.kind === "placed" ? event.block : at.block + 1;
+    return this.#withTail({ slot: event, isMeant, seen: [event], from }, at, options);
   }
 
-  /** The order of that slot that is meant, of what is kept of its newest one, `seen`, and what is above the cursor. */
-  async #withTail(
-    slot: OrderSlot,
-    isMeant: (events: readonly OrderEvent[]) => boolean,
-    seen: readonly OrderEvent[],
-    at: IndexCursor,
-    options: CallOptions,
-  ): Promise<Found> {
-    const tail = await this.#tail(at, options);
+  async #withTail({ slot, isMeant, seen, from }: SlotLook, at: IndexCursor, options: CallOptions): Promise<Found> {
+    const tail = await this.#tail(at, from, options);
     if (!tail.ok) return tail;
     const newest = await this.#parts.reader.newestOrder(slot);
     const later = tail.value.events.filter(isOfOrder).filter((event) => isOfSlot(event, slot));
@@ -160,8 +165,16 @@ export class OrderLookup {
     return failure ?? none ?? { kind: "failed", code: "VENUE_ERROR", message: "no endpoint", retryAfterMs: null };
   }
 
-  async #tail(at: IndexCursor, options: CallOptions): Promise<{ readonly ok: true; readonly value: Tail } | NoRead> {
-    const answer = await this.#parts.tail.read(at.block + 1, options);
+  /** `from`: nothing that is looked for is below; while the index is far behind, no more is read. */
+  async #tail(
+    at: IndexCursor,
+    from: number,
+    options: CallOptions,
+  ): Promise<{ readonly ok: true; readonly value: Tail } | NoRead> {
+    const { tail } = this.#parts;
+    const whole = await tail.read(at.block + 1, options);
+    const isFar = whole.kind === "failed" && whole.code === "LAGGING" && from > at.block + 1;
+    const answer = isFar ? await tail.read(from, options) : whole;
     return answer.kind === "value" ? { ok: true, value: answer.value } : failureOf(answer);
   }
 
