@@ -50,7 +50,10 @@ const NOTHING_LATER = (): ChainAnswer<Tail> => ({ kind: "value", value: { events
 const NO_RECEIPT = { kind: "value", value: null } as const;
 const receiptOf = (...events: readonly VenuefiveEvent[]): ChainAnswer<ChainTransaction> => {
   const [{ block, blockHash } = { block: 110, blockHash: hashOf(110) }] = events;
-  return { kind: "value", value: { block, blockHash, hasSucceeded: true, logs: events.map((one) => encodeEvent(one)) } };
+  return {
+    kind: "value",
+    value: { block, blockHash, hasSucceeded: true, logs: events.map((one) => encodeEvent(one)) },
+  };
 };
 
 async function lookup({ kept = [], tail = NOTHING_LATER, receipts = [NO_RECEIPT], isKnown = false }: Scene) {
@@ -82,16 +85,21 @@ async function lookup({ kept = [], tail = NOTHING_LATER, receipts = [NO_RECEIPT]
   };
 }
 
-const later = (...events: readonly VenuefiveEvent[]) => (): ChainAnswer<Tail> => ({
-  kind: "value",
-  value: { events, toBlock: 120 },
-});
+const later =
+  (...events: readonly VenuefiveEvent[]) =>
+  (): ChainAnswer<Tail> => ({
+    kind: "value",
+    value: { events, toBlock: 120 },
+  });
 
 describe("the look for an order", () => {
   it("is a failure, and never pending, while what came later cannot be read", async () => {
     const find = await lookup({ kept: [event(QUEUED, 90)], tail: () => failedAnswer("TIMEOUT", "late") });
     expect(await find(hashOf(1_090))).toBe("TIMEOUT");
-    const over = await lookup({ kept: [event(QUEUED, 90), event(EXECUTED, 91)], tail: () => failedAnswer("TIMEOUT", "") });
+    const over = await lookup({
+      kept: [event(QUEUED, 90), event(EXECUTED, 91)],
+      tail: () => failedAnswer("TIMEOUT", ""),
+    });
     expect(await over(hashOf(1_090))).toMatchObject({ order: { status: "FILLED" } });
   });
 
@@ -148,7 +156,11 @@ describe("the look for an order", () => {
 
   it("says of a transaction that it waits, is unknown, or that an endpoint could not be asked", async () => {
     const hash = hashOf(9_999);
-    expect(await (await lookup({ isKnown: true }))(hash)).toEqual({ kind: "transaction", txHash: hash, status: "PENDING" });
+    expect(await (await lookup({ isKnown: true }))(hash)).toEqual({
+      kind: "transaction",
+      txHash: hash,
+      status: "PENDING",
+    });
     expect(await (await lookup({}))(hash)).toBeNull();
     const silent = await lookup({ receipts: [NO_RECEIPT, failedAnswer("TIMEOUT", "late")] });
     expect(await silent(hash)).toBe("TIMEOUT");
