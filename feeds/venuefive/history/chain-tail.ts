@@ -9,7 +9,7 @@ import type { LogDecoder } from "./decode-logs.js";
 import type { VenuefiveEvent } from "./event.js";
 import { readRange } from "./read-range.js";
 
-export interface ChainTailParts {
+interface ChainTailParts {
   readonly chain: HistoryChain;
   readonly decoder: () => LogDecoder;
   readonly clock: Clock;

@@ -20,7 +20,7 @@ export interface IndexCursor {
 }
 
 /** So many blocks of the chain that is followed are compared with what an endpoint shows. */
-export const CHECKPOINTS_MAX = 64;
+const CHECKPOINTS_MAX = 64;
 
 export function hashAt(cursor: IndexCursor): string | null {
   const last = cursor.checkpoints.at(-1);

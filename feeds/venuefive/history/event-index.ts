@@ -10,7 +10,7 @@ import { ChainFollower, type ChainFollowerOptions, type Step } from "./chain-fol
 import { failedAnswer, type HistoryFailure } from "./chain-port.js";
 import type { LogDecoder } from "./decode-logs.js";
 
-export interface EventIndexOptions extends ChainFollowerOptions {
+interface EventIndexOptions extends ChainFollowerOptions {
   readonly pollMs?: number;
   readonly random: Random;
 }

@@ -3,7 +3,7 @@
  * are decimal text, because rows are JSON.
  */
 
-export interface EventPlace {
+interface EventPlace {
   readonly block: number;
   readonly blockHash: string;
   readonly logIndex: number;
@@ -102,7 +102,7 @@ export type EventBody =
 /** `trader` in lower case. */
 export type VenuefiveEvent = EventPlace & { readonly trader: string; readonly pairIndex: number } & EventBody;
 
-export type EventKind = EventBody["kind"];
+type EventKind = EventBody["kind"];
 export type EventOf<K extends EventKind> = Extract<VenuefiveEvent, { readonly kind: K }>;
 
 /** A close of a position, or of a part of it, whoever asked for it. */

@@ -36,7 +36,7 @@ import { scaledText, sizeText, usdcText } from "./amounts.js";
 import type { SymbolOf } from "./fold.js";
 import { type OlderMark, SHOWN_MAX } from "./page-cursor.js";
 
-export interface OlderTradesOptions {
+interface OlderTradesOptions {
   readonly http: VenueHttp;
   /** Of the service's URL, without a slash at the end. */
   readonly basePath: string;
@@ -44,7 +44,7 @@ export interface OlderTradesOptions {
   readonly clock: Clock;
 }
 
-export interface OlderPage {
+interface OlderPage {
   readonly ok: true;
   readonly rows: readonly ClosedTrade[];
   /** Null: there is no more. */

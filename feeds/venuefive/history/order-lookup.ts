@@ -24,7 +24,7 @@ import { foldMarketOrder, foldOrder, type OrderEvents, type SymbolOf } from "./f
 import { failedChainRead, notYet } from "./pages.js";
 import { type OrderSlot, placeOf } from "./row-keys.js";
 
-export interface OrderLookupParts {
+interface OrderLookupParts {
   readonly chain: HistoryChain;
   readonly book: EventBook;
   readonly reader: EventReader;

@@ -21,7 +21,7 @@ import type { OlderTrades } from "./older-trades.js";
 import { decodePageCursor, encodePageCursor, firstOlder, type PageCursor } from "./page-cursor.js";
 import { placeOf } from "./row-keys.js";
 
-export interface HistoryPagesParts {
+interface HistoryPagesParts {
   readonly book: EventBook;
   readonly reader: EventReader;
   readonly symbolOf: SymbolOf;

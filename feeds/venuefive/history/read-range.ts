@@ -21,20 +21,20 @@ import {
 import { EVENT_TOPICS, type LogDecoder } from "./decode-logs.js";
 import type { VenuefiveEvent } from "./event.js";
 
-export interface BlockRange {
+interface BlockRange {
   readonly from: number;
   readonly to: number;
   /** Of the block before `from`; null: it is not known. */
   readonly parentHash: string | null;
 }
 
-export interface RangeEvents {
+interface RangeEvents {
   readonly events: readonly VenuefiveEvent[];
   readonly first: ChainHeader;
   readonly last: ChainHeader;
 }
 
-export type RangeAnswer = ChainAnswer<RangeEvents> | { readonly kind: "tooLarge" };
+type RangeAnswer = ChainAnswer<RangeEvents> | { readonly kind: "tooLarge" };
 
 /** More are read as a shorter range: that many are in memory at once. */
 const LOGS_MAX = 4_000;

@@ -21,7 +21,7 @@ const LOG_MAX = 10 ** LOG_DIGITS - 1;
 /** Block and log: text that sorts as the chain does. */
 export type Place = string;
 
-export interface PlaceOf {
+interface PlaceOf {
   readonly block: number;
   readonly logIndex: number;
 }
@@ -42,7 +42,7 @@ export function placeOf({ block, logIndex }: PlaceOf): Place {
   return `${padded(block, BLOCK_DIGITS)}-${padded(logIndex, LOG_DIGITS)}`;
 }
 
-export function newestFirst(place: Place): string {
+function newestFirst(place: Place): string {
   const { block, logIndex } = readPlace(place);
   return `${padded(BLOCK_MAX - block, BLOCK_DIGITS)}-${padded(LOG_MAX - logIndex, LOG_DIGITS)}`;
 }
