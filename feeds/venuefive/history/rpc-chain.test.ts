@@ -46,6 +46,21 @@ const logsOf = async (reply: Reply, filter = FILTER) => {
   return { answer: await endpoint.logs(filter, OPTIONS), params: server.calls.at(-1)?.params };
 };
 
+/** What it answers, and what that means. */
+const REFUSALS: readonly (readonly [string, Reply, object])[] = [
+  ["a range that is too long", () => new RpcFault(-32600, "block range is too wide"), { kind: "tooLarge" }],
+  ["an answer above our bound", () => Array.from({ length: 5_000 }, () => LOG), { kind: "tooLarge" }],
+  ["a limit of calls", () => new RpcFault(-32005, "request rate limited"), { code: "RATE_LIMITED" }],
+  ["a limit by status", () => new RawBody("slow down", 429), { code: "RATE_LIMITED" }],
+  ["pruned history", () => new RpcFault(4444, "pruned history unavailable"), { code: "PRUNED" }],
+  ["a block that it does not have", () => new RpcFault(-32000, "unknown block"), { code: "LAGGING" }],
+  ["an error of its own", () => new RpcFault(-32603, "internal error"), { code: "VENUE_ERROR" }],
+  ["a page of a proxy", () => new RawBody("<html>"), { code: "BAD_RESPONSE" }],
+  ["no list", () => null, { code: "BAD_RESPONSE" }],
+  ["a log without a place", () => [{ ...LOG, logIndex: null }], { code: "BAD_RESPONSE" }],
+  ["a log of no hash", () => [{ ...LOG, blockHash: "0x1" }], { code: "BAD_RESPONSE" }],
+];
+
 describe("the history's calls of an endpoint", () => {
   it("ask for logs of a range, or of a block by its hash", async () => {
     const range = await logsOf(() => [LOG]);
@@ -66,19 +81,7 @@ describe("the history's calls of an endpoint", () => {
     expect(one.answer).toMatchObject({ value: [{ isRemoved: true }] });
   });
 
-  it.each([
-    ["a range that is too long", () => new RpcFault(-32600, "block range is too wide"), { kind: "tooLarge" }],
-    ["an answer above our bound", () => Array.from({ length: 5_000 }, () => LOG), { kind: "tooLarge" }],
-    ["a limit of calls", () => new RpcFault(-32005, "request rate limited"), { code: "RATE_LIMITED" }],
-    ["a limit by status", () => new RawBody("slow down", 429), { code: "RATE_LIMITED" }],
-    ["pruned history", () => new RpcFault(4444, "pruned history unavailable"), { code: "PRUNED" }],
-    ["a block that it does not have", () => new RpcFault(-32000, "unknown block"), { code: "LAGGING" }],
-    ["an error of its own", () => new RpcFault(-32603, "internal error"), { code: "VENUE_ERROR" }],
-    ["a page of a proxy", () => new RawBody("<html>"), { code: "BAD_RESPONSE" }],
-    ["no list", () => null, { code: "BAD_RESPONSE" }],
-    ["a log without a place", () => [{ ...LOG, logIndex: null }], { code: "BAD_RESPONSE" }],
-    ["a log of no hash", () => [{ ...LOG, blockHash: "0x1" }], { code: "BAD_RESPONSE" }],
-  ] as const)("know %s", async (_name, reply, expected) => {
+  it.each(REFUSALS)("know %s", async (_name, reply, expected) => {
     expect((await logsOf(reply)).answer).toMatchObject(expected);
   });
 
