@@ -125,7 +125,7 @@ describe("pages of the history", () => {
     expect(all.book.cursor).toMatchObject({ block: 8, eventCount: 3, retractedCount: 2, unsureBelow: null });
   });
 
-  it("of a fork deeper than what is kept are read again from the oldest kept block, which is said", async () => {
+  it("of a fork deeper than what is kept are read again from the oldest kept block, and the cursor has it", async () => {
     const all = await begun();
     for (let block = 5; block <= 80; block++)
       await all.book.append([closing(block, 0)], { block, hash: hashOf(block) });
