@@ -1,0 +1,221 @@
+/**
+ * One step after the other along the chain: reads the next range at one endpoint and keeps its events with the cursor.
+ * Endpoints are asked in turn. What is kept is taken back only where more of them show another block at the cursor than the
+ * one that is kept; while they differ evenly, nothing moves.
+ */
+import type { Clock } from "../../../engine/domain/clock.js";
+import type { Logger } from "../../../engine/domain/logger.js";
+import type { CallOptions } from "../../../engine/ports.js";
+import {
+  type ChainHeader,
+  type FailedAnswer,
+  failedAnswer,
+  type HistoryChain,
+  type HistoryEndpoint,
+} from "./chain-port.js";
+import { type Checkpoint, hashAt, type IndexCursor } from "./cursor.js";
+import { type HistoryAddresses, LogDecoder } from "./decode-logs.js";
+import type { EventBook } from "./event-book.js";
+import { headerOf, readBlocks, readRange } from "./read-range.js";
+
+export interface ChainFollowerOptions {
+  readonly chain: HistoryChain;
+  readonly addresses: HistoryAddresses;
+  readonly book: EventBook;
+  /** The first block of the index; null: the safe head at the first start. */
+  readonly fromBlock: number | null;
+  /** Blocks of one range at most. */
+  readonly rangeMax?: number;
+  /** Blocks below the safe head that are read one by one. */
+  readonly nearBlocks?: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** `idle`: all up to the safe head is there. */
+export type Step = { readonly kind: "progress" } | { readonly kind: "idle" } | FailedAnswer;
+
+const RANGE_MAX = 2_000;
+/** No server in use lags so far behind a block that is safe already. */
+const NEAR_BLOCKS = 64;
+const CALL: CallOptions = { timeoutMs: 10_000, lane: "background" };
+/** The storage names another contract once in years; what it named before is followed on. */
+const CALLBACKS_AGE_MS_MAX = 600_000;
+/** A range that was too large comes back by an eighth with each that is not. */
+const GROWTH = 8;
+
+export class ChainFollower {
+  readonly #options: ChainFollowerOptions;
+  readonly #callbacks = new Set<string>();
+  #callbacksAtMs: number | null = null;
+  #rangeSize: number;
+  #safeHead: number | null = null;
+  #seenAtMs: number;
+  #isLoaded = false;
+
+  constructor(options: ChainFollowerOptions) {
+    this.#options = options;
+    this.#rangeSize = options.rangeMax ?? RANGE_MAX;
+    this.#seenAtMs = options.clock.wallMs();
+  }
+
+  /** When the cursor's block was kept, wall ms. */
+  get seenAtMs(): number {
+    return this.#seenAtMs;
+  }
+
+  /** The highest that an endpoint named; null before the first. */
+  get safeHead(): number | null {
+    return this.#safeHead;
+  }
+
+  /** Of the contracts that are followed. */
+  decoder(): LogDecoder {
+    return new LogDecoder(this.#options.addresses, [...this.#callbacks]);
+  }
+
+  /** What is in memory may not be what is durable: the next step begins from that. */
+  reload(): void {
+    this.#isLoaded = false;
+  }
+
+  async step(): Promise<Step> {
+    const { book, chain } = this.#options;
+    if (!this.#isLoaded) {
+      await book.load();
+      this.#isLoaded = true;
+    }
+    const endpoints = await chain.endpoints();
+    const callbacks = await this.#readCallbacks(endpoints);
+    if (callbacks !== null) return callbacks;
+    const begun = await this.#begin(endpoints);
+    if (begun !== null) return begun;
+    return this.#followOne(endpoints);
+  }
+
+  /** At the first that has something to follow. */
+  async #followOne(endpoints: readonly HistoryEndpoint[]): Promise<Step> {
+    const forked: HistoryEndpoint[] = [];
+    let failure = failedAnswer("VENUE_ERROR", "no endpoint of this chain");
+    let isIdle = false;
+    for (const endpoint of endpoints) {
+      const step = await this.#stepAt(endpoint);
+      if (step.kind === "progress") return step;
+      if (step.kind === "idle") isIdle = true;
+      else failure = step;
+      if (step.kind === "failed" && step.code === "FORKED") forked.push(endpoint);
+    }
+    if (forked.length > 0) return this.#fork(endpoints, forked);
+    // One that lags has nothing to follow while another that fails has.
+    return isIdle && this.#cursor().block >= (this.#safeHead ?? 0) ? { kind: "idle" } : failure;
+  }
+
+  /** Null: they are known. */
+  async #readCallbacks(endpoints: readonly HistoryEndpoint[]): Promise<FailedAnswer | null> {
+    const nowMs = this.#options.clock.monoNs() / 1e6;
+    if (this.#callbacksAtMs !== null && nowMs - this.#callbacksAtMs < CALLBACKS_AGE_MS_MAX) return null;
+    let failure = failedAnswer("VENUE_ERROR", "no endpoint of this chain");
+    for (const endpoint of endpoints) {
+      const answer = await endpoint.callbacks(this.#options.addresses.TradingStorage, CALL);
+      if (answer.kind === "value") {
+        this.#callbacks.add(answer.value.toLowerCase());
+        this.#callbacksAtMs = nowMs;
+        return null;
+      }
+      failure = answer;
+    }
+    return this.#callbacks.size > 0 ? null : failure;
+  }
+
+  /** Null: the index has its first block. */
+  async #begin(endpoints: readonly HistoryEndpoint[]): Promise<FailedAnswer | null> {
+    const { book, fromBlock } = this.#options;
+    const since = book.cursor?.since.block ?? null;
+    if (since !== null && (fromBlock === null || fromBlock >= since)) return null;
+    let failure = failedAnswer("VENUE_ERROR", "no endpoint of this chain");
+    for (const endpoint of endpoints) {
+      const answer = fromBlock === null ? await endpoint.tip("safe", CALL) : await headerOf(endpoint, fromBlock, CALL);
+      if (answer.kind === "value") {
+        const { number, timeMs, parentHash } = answer.value;
+        await book.begin({ block: number, timeMs }, parentHash);
+        return null;
+      }
+      failure = answer;
+    }
+    return failure;
+  }
+
+  async #stepAt(endpoint: HistoryEndpoint): Promise<Step> {
+    const { book } = this.#options;
+    const tip = await endpoint.tip("safe", CALL);
+    if (tip.kind !== "value") return tip;
+    this.#safeHead = Math.max(this.#safeHead ?? 0, tip.value.number);
+    const cursor = this.#cursor();
+    const from = cursor.block + 1;
+    if (tip.value.number < from) return followsTip(cursor, tip.value);
+    const far = tip.value.number - (this.#options.nearBlocks ?? NEAR_BLOCKS);
+    const to = Math.min(from <= far ? far : tip.value.number, from + this.#rangeSize - 1);
+    const read = from <= far ? readRange : readBlocks;
+    const range = await read(endpoint, this.decoder(), { from, to, parentHash: hashAt(cursor) }, CALL);
+    // A long range may be what takes an endpoint too long.
+    if (range.kind === "tooLarge" || (range.kind === "failed" && range.code === "TIMEOUT"))
+      this.#rangeSize = Math.max(1, Math.floor((to - from + 1) / 2));
+    if (range.kind === "tooLarge") return { kind: "progress" };
+    if (range.kind === "failed") return range;
+    const { events, first, last } = range.value;
+    const parent = first.number === 0 ? null : { block: first.number - 1, hash: first.parentHash };
+    await book.append(events, { block: last.number, hash: last.hash }, parent);
+    this.#seenAtMs = this.#options.clock.wallMs();
+    const { rangeMax = RANGE_MAX } = this.#options;
+    this.#rangeSize = Math.min(rangeMax, this.#rangeSize + Math.ceil(this.#rangeSize / GROWTH));
+    return { kind: "progress" };
+  }
+
+  /** Who is right of those that show another block at the cursor than we have, and those that do not. */
+  async #fork(endpoints: readonly HistoryEndpoint[], forked: readonly HistoryEndpoint[]): Promise<Step> {
+    const cursor = this.#cursor();
+    const ours = hashAt(cursor);
+    let sameCount = 0;
+    for (const endpoint of endpoints) {
+      const header = await endpoint.header(cursor.block, CALL);
+      if (header.kind === "value" && header.value?.hash === ours) sameCount++;
+    }
+    const [witness] = forked;
+    if (witness === undefined || sameCount >= forked.length)
+      return failedAnswer("FORKED", `endpoints differ on block ${cursor.block}`);
+    const point = await forkPoint(witness, cursor.checkpoints);
+    if (point.kind === "failed") return point;
+    const removedCount = await this.#options.book.takeBack(point.value);
+    this.#options.logger.warn("venuefive.index.retracted", {
+      ...{ venue: "venuefive", from: cursor.block, to: this.#cursor().block, count: removedCount },
+    });
+    return { kind: "progress" };
+  }
+
+  #cursor(): IndexCursor {
+    const { cursor } = this.#options.book;
+    if (cursor === null) throw new Error("the index has no first block");
+    return cursor;
+  }
+}
+
+/** An endpoint whose safe head is below the cursor says nothing: the cursor does not move back for it. */
+function followsTip(cursor: IndexCursor, tip: ChainHeader): Step {
+  const ours = hashAt(cursor);
+  if (tip.number === cursor.block && ours !== null && tip.hash !== ours)
+    return failedAnswer("FORKED", `block ${tip.number} is another one`);
+  return { kind: "idle" };
+}
+
+/** The newest of them that the endpoint has too; null: none. */
+async function forkPoint(
+  endpoint: HistoryEndpoint,
+  checkpoints: readonly Checkpoint[],
+): Promise<{ readonly kind: "value"; readonly value: Checkpoint | null } | FailedAnswer> {
+  for (const checkpoint of checkpoints.toReversed()) {
+    const header = await endpoint.header(checkpoint.block, CALL);
+    if (header.kind !== "value") return header;
+    if (header.value?.hash === checkpoint.hash) return { kind: "value", value: checkpoint };
+  }
+  return { kind: "value", value: null };
+}

@@ -1,0 +1,193 @@
+import { onTestFinished, describe, expect, it } from "vitest";
+import { silentLogger } from "../../../engine/domain/logger.js";
+import { createSeededRandom } from "../../../engine/domain/random.js";
+import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
+import { createMemoryStore, type MemoryStore } from "../../../engine/storage/test/memory-store.js";
+import { type ChainHeader, failedAnswer, type HistoryEndpoint, type LogFilter, type LogsAnswer } from "./chain-port.js";
+import { EventBook } from "./event-book.js";
+import { EventIndex } from "./event-index.js";
+import type { VenuefiveEvent } from "./event.js";
+import { ADDRESSES, CALLBACKS, encodeEvent } from "./test/encode-event.js";
+import { KEYS } from "./test/history-run.js";
+
+const TRADER = `0x${"1a".repeat(20)}`;
+
+/** An endpoint of a chain that the test writes: every block has one event. */
+class Node implements HistoryEndpoint {
+  safe: number;
+  /** Blocks from here on are of another branch. */
+  forkAt = Number.POSITIVE_INFINITY;
+  refusal: LogsAnswer | null = null;
+  rangeMax = Number.POSITIVE_INFINITY;
+  readonly asked: LogFilter[] = [];
+
+  constructor(safe: number) {
+    this.safe = safe;
+  }
+
+  #header(number: number): ChainHeader {
+    const parentHash = this.#hash(number - 1);
+    return { number, hash: this.#hash(number), parentHash, timeMs: number * 2_000 };
+  }
+
+  #hash(number: number): string {
+    return `0x${(number >= this.forkAt ? "b" : "a").repeat(4)}${number.toString().padStart(60, "0")}`;
+  }
+
+  async tip() {
+    return { kind: "value", value: this.#header(this.safe) } as const;
+  }
+
+  async header(block: number) {
+    return { kind: "value", value: block > this.safe ? null : this.#header(block) } as const;
+  }
+
+  async logs(filter: LogFilter): Promise<LogsAnswer> {
+    this.asked.push(filter);
+    if (this.refusal !== null) return this.refusal;
+    if (filter.toBlock - filter.fromBlock >= this.rangeMax) return { kind: "tooLarge" };
+    const logs = [];
+    for (let block = filter.fromBlock; block <= filter.toBlock; block++) logs.push(encodeEvent(this.#event(block)));
+    return { kind: "value", value: logs };
+  }
+
+  #event(block: number): VenuefiveEvent {
+    const place = { block, blockHash: this.#hash(block), logIndex: 0, txHash: this.#hash(block + 1_000_000) };
+    return { ...place, timeMs: block * 2_000, trader: TRADER, pairIndex: 1, kind: "tp", index: 0, price: "1" };
+  }
+
+  async transaction() {
+    return { kind: "value", value: null } as const;
+  }
+
+  async knows() {
+    return { kind: "value", value: false } as const;
+  }
+
+  async callbacks() {
+    return { kind: "value", value: CALLBACKS } as const;
+  }
+}
+
+function indexOf(nodes: readonly Node[], store: MemoryStore, fromBlock: number | null = null) {
+  const clock = new VirtualClock();
+  const book = new EventBook(store, KEYS);
+  const index = new EventIndex({
+    ...{ chain: { endpoints: async () => nodes }, addresses: ADDRESSES, book, fromBlock, nearBlocks: 2 },
+    ...{ clock, random: createSeededRandom(1), logger: silentLogger },
+  });
+  onTestFinished(() => index.stop());
+  const pass = async (ms: number): Promise<void> => {
+    await clock.advanceAsync(ms);
+  };
+  return { index, book, clock, pass };
+}
+
+describe("the index of events", () => {
+  it("begins at the safe head, and follows it", async () => {
+    const node = new Node(100);
+    const { index, pass } = indexOf([node], createMemoryStore());
+    await index.start();
+    await pass(0);
+    expect(index.status()).toMatchObject({ sinceBlock: 100, cursorBlock: 100, behindBlocks: 0, eventCount: 1 });
+    node.safe = 110;
+    await pass(2_000);
+    expect(index.status()).toMatchObject({ sinceBlock: 100, cursorBlock: 110, eventCount: 11, problem: null });
+  });
+
+  it("reads all again where it is to begin below its first block, and goes on from there", async () => {
+    const store = createMemoryStore();
+    const node = new Node(100);
+    const first = indexOf([node], store, 90);
+    await first.index.start();
+    await first.pass(0);
+    await first.index.stop();
+    const second = indexOf([node], store, 80);
+    await second.index.start();
+    await second.pass(0);
+    expect(second.index.status()).toMatchObject({ sinceBlock: 80, cursorBlock: 100, eventCount: 21 });
+    await second.index.stop();
+    const third = indexOf([node], store, 95);
+    await third.index.start();
+    await third.pass(0);
+    expect(third.index.status()).toMatchObject({ sinceBlock: 80, cursorBlock: 100, eventCount: 21 });
+  });
+
+  it("halves a range that is too large, and lets it grow again", async () => {
+    const node = new Node(3_200);
+    node.rangeMax = 300;
+    const { index, pass } = indexOf([node], createMemoryStore(), 1);
+    await index.start();
+    for (let turn = 0; turn < 200 && index.status().behindBlocks !== 0; turn++) await pass(2_000);
+    expect(index.status()).toMatchObject({ cursorBlock: 3_200, eventCount: 3_200 });
+    const sizes = node.asked.map(({ fromBlock, toBlock }) => toBlock - fromBlock + 1);
+    expect(sizes.slice(0, 4)).toEqual([2_000, 1_000, 500, 250]);
+    expect(sizes[4]).toBe(282);
+    expect(sizes.filter((size) => size <= 300).length).toBeGreaterThan(8);
+  });
+
+  it.each([
+    ["limits the rate", failedAnswer("RATE_LIMITED", "slow", 30_000), "the endpoints limit the rate of calls"],
+    ["has pruned", failedAnswer("PRUNED", "gone"), "the endpoints keep no events of the next blocks any more"],
+    ["times out", failedAnswer("TIMEOUT", "late"), "the endpoints do not answer in time"],
+  ] as const)("waits where its endpoint %s, says so, and goes on", async (_name, refusal, problem) => {
+    const node = new Node(100);
+    const { index, pass } = indexOf([node], createMemoryStore());
+    await index.start();
+    await pass(0);
+    [node.safe, node.refusal] = [103, refusal];
+    await pass(2_000);
+    expect(index.status()).toMatchObject({ cursorBlock: 100, behindBlocks: 3, problem });
+    const asked = node.asked.length;
+    await pass(1_900);
+    expect(node.asked).toHaveLength(asked);
+    if (refusal.code === "RATE_LIMITED") {
+      await pass(28_000);
+      expect(node.asked).toHaveLength(asked);
+    }
+    node.refusal = null;
+    await pass(70_000);
+    expect(index.status()).toMatchObject({ cursorBlock: 103, eventCount: 4, problem: null });
+  });
+
+  it("does not go back for an endpoint that lags, and follows one that does not", async () => {
+    const [slow, quick] = [new Node(100), new Node(105)];
+    const { index, pass } = indexOf([slow, quick], createMemoryStore(), 99);
+    await index.start();
+    await pass(0);
+    expect(index.status()).toMatchObject({ cursorBlock: 105, eventCount: 7 });
+    slow.safe = 90;
+    await pass(10_000);
+    expect(index.status()).toMatchObject({ cursorBlock: 105, eventCount: 7, retractedCount: 0, problem: null });
+  });
+
+  it("takes nothing back while as many endpoints show what it has as do not, and says that they differ", async () => {
+    const [ours, other] = [new Node(100), new Node(100)];
+    const { index, pass } = indexOf([ours, other], createMemoryStore(), 95);
+    await index.start();
+    await pass(0);
+    [other.forkAt, other.safe] = [98, 104];
+    await pass(10_000);
+    expect(index.status()).toMatchObject({
+      cursorBlock: 100,
+      problem: "endpoints differ on block 100",
+      retractedCount: 0,
+    });
+    // The other one comes over too.
+    ours.forkAt = 98;
+    await pass(140_000);
+    expect(index.status()).toMatchObject({ cursorBlock: 104, eventCount: 10, retractedCount: 6, problem: null });
+  });
+
+  it("goes on after a store that refuses", async () => {
+    const store = createMemoryStore();
+    const node = new Node(100);
+    const { index, pass } = indexOf([node], store, 98);
+    store.gate = () => Promise.reject(new Error("disk"));
+    await index.start();
+    expect(index.status()).toMatchObject({ cursorBlock: null, problem: "what was read could not be kept" });
+    store.gate = async () => {};
+    await pass(70_000);
+    expect(index.status()).toMatchObject({ cursorBlock: 100, eventCount: 3, problem: null });
+  });
+});

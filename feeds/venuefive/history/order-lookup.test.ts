@@ -1,0 +1,178 @@
+import { describe, expect, it } from "vitest";
+import { createMemoryStore } from "../../../engine/storage/test/memory-store.js";
+import { type ChainAnswer, type ChainTransaction, failedAnswer, type HistoryEndpoint } from "./chain-port.js";
+import type { Tail } from "./chain-tail.js";
+import { LogDecoder } from "./decode-logs.js";
+import { EventBook } from "./event-book.js";
+import { EventReader } from "./event-reader.js";
+import type { EventBody, EventTrade, VenuefiveEvent } from "./event.js";
+import { OrderLookup } from "./order-lookup.js";
+import { ADDRESSES, CALLBACKS, encodeEvent } from "./test/encode-event.js";
+import { KEYS, OPTIONS } from "./test/history-run.js";
+
+const TRADER = `0x${"1a".repeat(20)}`;
+const TRADE: EventTrade = {
+  ...{ index: 0, collateral: "99550000", openPrice: "650000000000000", isLong: true, leverage: "100000000000" },
+  ...{ tp: "0", sl: "0", openedAt: 1_757_600_519 },
+};
+const QUEUED = {
+  ...({ kind: "queued", orderId: "7", isOpen: true, isLong: true, isZeroFee: false } as const),
+  ...{ collateral: "100000000", leverage: "100000000000" },
+};
+const EXECUTED = {
+  ...({ kind: "executed", orderId: "7", isOpen: true, trade: TRADE, price: "650000000000000" } as const),
+  ...{ collateral: "99550000", percentProfit: "0", sent: "0", isZeroFee: false },
+};
+const PLACED = {
+  ...({ kind: "placed", index: 0, isLong: true, price: "600000000000000", orderType: 2 } as const),
+  ...{ slippage: "3000000000", collateral: "100000000", leverage: "100000000000" },
+};
+const CANCELED = { kind: "canceled", index: 0, collateral: "100000000" } as const;
+const SINCE = 50;
+const CURSOR = 100;
+
+const hashOf = (serial: number): string => `0x${serial.toString(16).padStart(64, "0")}`;
+/** Its transaction is named by its block. */
+function event(body: EventBody, block: number): VenuefiveEvent {
+  const place = { block, blockHash: hashOf(block), logIndex: 1, txHash: hashOf(1_000 + block), timeMs: block * 2_000 };
+  return { ...place, trader: TRADER, pairIndex: 1, ...body };
+}
+
+interface Scene {
+  readonly kept?: readonly VenuefiveEvent[];
+  readonly tail?: (from: number) => ChainAnswer<Tail>;
+  /** What each endpoint has of the transaction. */
+  readonly receipts?: readonly ChainAnswer<ChainTransaction | null>[];
+  readonly isKnown?: boolean;
+}
+
+const NOTHING_LATER = (): ChainAnswer<Tail> => ({ kind: "value", value: { events: [], toBlock: 120 } });
+const NO_RECEIPT = { kind: "value", value: null } as const;
+const receiptOf = (...events: readonly VenuefiveEvent[]): ChainAnswer<ChainTransaction> => {
+  const [{ block, blockHash } = { block: 110, blockHash: hashOf(110) }] = events;
+  return {
+    kind: "value",
+    value: { block, blockHash, hasSucceeded: true, logs: events.map((one) => encodeEvent(one)) },
+  };
+};
+
+async function lookup({ kept = [], tail = NOTHING_LATER, receipts = [NO_RECEIPT], isKnown = false }: Scene) {
+  const store = createMemoryStore();
+  const book = new EventBook(store, KEYS);
+  await book.begin({ block: SINCE, timeMs: SINCE * 2_000 }, hashOf(SINCE - 1));
+  await book.append(kept, { block: CURSOR, hash: hashOf(CURSOR) });
+  const endpoints = receipts.map(
+    (receipt): HistoryEndpoint => ({
+      tip: () => Promise.reject(new Error("not asked")),
+      logs: () => Promise.reject(new Error("not asked")),
+      callbacks: () => Promise.reject(new Error("not asked")),
+      transaction: async () => receipt,
+      knows: async () => ({ kind: "value", value: isKnown }),
+      header: async (number) => ({
+        kind: "value",
+        value: { number, hash: hashOf(number), parentHash: hashOf(number - 1), timeMs: number * 2_000 },
+      }),
+    }),
+  );
+  const found = new OrderLookup({
+    ...{ chain: { endpoints: async () => endpoints }, book, reader: new EventReader(store, KEYS, book) },
+    ...{ tail: { read: async (from) => tail(from) }, decoder: () => new LogDecoder(ADDRESSES, [CALLBACKS]) },
+    ...{ symbolOf: () => "BTC", seenAtMs: () => 7 },
+  });
+  return async (orderId: string, address: string | null = null) => {
+    const read = await found.find(orderId, address, OPTIONS);
+    return read.ok ? read.value : read.code;
+  };
+}
+
+const later =
+  (...events: readonly VenuefiveEvent[]) =>
+  (): ChainAnswer<Tail> => ({
+    kind: "value",
+    value: { events, toBlock: 120 },
+  });
+
+describe("the look for an order", () => {
+  it("is a failure, and never pending, while what came later cannot be read", async () => {
+    const find = await lookup({ kept: [event(QUEUED, 90)], tail: () => failedAnswer("TIMEOUT", "late") });
+    expect(await find(hashOf(1_090))).toBe("TIMEOUT");
+    const over = await lookup({
+      kept: [event(QUEUED, 90), event(EXECUTED, 91)],
+      tail: () => failedAnswer("TIMEOUT", ""),
+    });
+    expect(await over(hashOf(1_090))).toMatchObject({ order: { status: "FILLED" } });
+  });
+
+  it("finds what became of it above the cursor, by the receipt where the index does not have it", async () => {
+    const queued = event(QUEUED, 110);
+    const pending = await lookup({ receipts: [NO_RECEIPT, receiptOf(queued)], tail: later(queued) });
+    expect(await pending(hashOf(1_110))).toMatchObject({ order: { status: "PENDING", timestampMs: 220_000 } });
+    const filled = await lookup({ receipts: [receiptOf(queued)], tail: later(queued, event(EXECUTED, 112)) });
+    expect(await filled(hashOf(1_110).toUpperCase().replace("0X", "0x"))).toMatchObject({
+      ...{ kind: "market", order: { status: "FILLED", price: "65000", txHash: hashOf(1_110) } },
+    });
+  });
+
+  it("reads from the order on where the index is far behind the head", async () => {
+    const queued = event(QUEUED, 5_000);
+    const asked: number[] = [];
+    const find = await lookup({
+      receipts: [receiptOf(queued)],
+      tail(from) {
+        asked.push(from);
+        return from < 5_000 ? failedAnswer("LAGGING", "far behind") : later(event(EXECUTED, 5_001))();
+      },
+    });
+    expect(await find(hashOf(6_000))).toMatchObject({ order: { status: "FILLED" } });
+    expect(asked).toEqual([CURSOR + 1, 5_000]);
+  });
+
+  it("knows no outcome of an order of before the index, but the one that the index has", async () => {
+    const old = await lookup({ receipts: [receiptOf(event(QUEUED, 40))] });
+    expect(await old(hashOf(1_040))).toBe("BEFORE_INDEX");
+    const ended = await lookup({ receipts: [receiptOf(event(QUEUED, 40))], kept: [event(EXECUTED, 60)] });
+    expect(await ended(hashOf(1_040))).toMatchObject({ order: { status: "FILLED", txHash: hashOf(1_040) } });
+    const limit = await lookup({ receipts: [receiptOf(event(PLACED, 40))] });
+    expect(await limit(hashOf(1_040))).toBe("BEFORE_INDEX");
+    expect(await limit("1:0:40", TRADER)).toBe("BEFORE_INDEX");
+  });
+
+  it("has a limit order whose placing and end are both above the cursor", async () => {
+    const [placed, canceled] = [event(PLACED, 105), event(CANCELED, 108)];
+    const find = await lookup({ receipts: [receiptOf(canceled)], tail: later(placed, canceled, event(PLACED, 109)) });
+    const first = { kind: "limit", order: { orderId: "1:0:105", status: "CANCELED", price: "60000" } };
+    expect(await find(hashOf(1_108))).toMatchObject(first);
+    expect(await find("1:0:105", TRADER)).toMatchObject(first);
+    expect(await find("1:0:109", TRADER)).toMatchObject({ order: { orderId: "1:0:109", status: "OPEN" } });
+    expect(await find("1:0:107", TRADER)).toBeNull();
+  });
+
+  it("has the end of an order that the index has open", async () => {
+    const find = await lookup({ kept: [event(PLACED, 80)], tail: later(event(CANCELED, 108)) });
+    expect(await find("1:0:80", TRADER)).toMatchObject({ order: { status: "CANCELED", txHash: hashOf(1_108) } });
+    expect(await find(hashOf(1_080))).toMatchObject({ order: { orderId: "1:0:80", status: "CANCELED" } });
+    expect(await find("1:0:81", TRADER)).toBeNull();
+  });
+
+  it("says of a transaction that it waits, is unknown, or that an endpoint could not be asked", async () => {
+    const hash = hashOf(9_999);
+    expect(await (await lookup({ isKnown: true }))(hash)).toEqual({
+      kind: "transaction",
+      txHash: hash,
+      status: "PENDING",
+    });
+    expect(await (await lookup({}))(hash)).toBeNull();
+    const silent = await lookup({ receipts: [NO_RECEIPT, failedAnswer("TIMEOUT", "late")] });
+    expect(await silent(hash)).toBe("TIMEOUT");
+    const forked = await lookup({ receipts: [receiptOf({ ...event(QUEUED, 110), blockHash: hashOf(1) })] });
+    expect(await forked(hashOf(1_110))).toBe("VENUE_ERROR");
+  });
+
+  it("finds nothing by what is no id, or without an address", async () => {
+    const find = await lookup({ kept: [event(PLACED, 80)] });
+    for (const id of ["", "1:0", "1:0:80:1", "x", "0x12", "-1:0:80", "1:0:9999999999999"])
+      expect(await find(id, TRADER)).toBeNull();
+    expect(await find("1:0:80")).toBeNull();
+    expect(await find("1:0:80", `0x${"2b".repeat(20)}`)).toBeNull();
+  });
+});
