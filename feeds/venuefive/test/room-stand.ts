@@ -37,11 +37,12 @@ export interface RoomStandOptions {
   /** Before the room starts. */
   readonly prepare?: (proxies: readonly RpcProxy[]) => void;
   readonly path?: string;
+  /** Default: one of its own. */
+  readonly clock?: VirtualClock;
 }
 
 export async function startRoomStand(world: VenuefiveWorld, options: RoomStandOptions = {}): Promise<RoomStand> {
-  const { targets = [world.rpcUrl], parts = {}, path = "/" } = options;
-  const clock = new VirtualClock(Date.now());
+  const { targets = [world.rpcUrl], parts = {}, path = "/", clock = new VirtualClock(Date.now()) } = options;
   const lines: { event: string; fields: LogFields | undefined }[] = [];
   const log = (event: string, fields?: LogFields): void => void lines.push({ event, fields });
   const logger: Logger = { debug: null, info: log, warn: log, error: log };
