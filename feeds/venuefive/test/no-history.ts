@@ -7,7 +7,14 @@ export function noHistory(): HistoryPart {
   return {
     start: async () => {},
     stop: async () => {},
-    status: () => ({ cursorBlock: null, sinceBlock: null, behindBlocks: null, eventCount: 0, retractedCount: 0 }),
+    status: () => ({
+      cursorBlock: null,
+      sinceBlock: null,
+      behindBlocks: null,
+      eventCount: 0,
+      retractedCount: 0,
+      problem: null,
+    }),
     readClosedTrades: async () => NOTHING,
     readOrders: async () => NOTHING,
     findOrder: async () => NOTHING,
