@@ -1,5 +1,5 @@
 /** What the service tells its page when it opens: a file of the page (`/assets/page.json`), no operation of the API. */
-import type { RoutableVenueWord } from "./common.js";
+import type { MoneyVenueWord } from "./venues.js";
 
 /** Fixed by the configuration. */
 export interface PageFacts {
@@ -13,7 +13,7 @@ export interface PageFacts {
 
 /** One token on one chain, into a venue and out of it. */
 export interface FundRoute {
-  readonly exchange: RoutableVenueWord;
+  readonly exchange: MoneyVenueWord;
   readonly asset: string;
   readonly chainId: number;
   readonly network: string;

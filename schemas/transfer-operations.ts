@@ -17,12 +17,12 @@ import {
   walletWithdrawRequestSchema,
   withdrawReplySchema,
 } from "./transfers.js";
-import { NATIVE_VENUE, WALLET_VENUE } from "./venues.js";
+import { MONEY_VENUES, NATIVE_VENUE, WALLET_VENUE } from "./venues.js";
 import { PENDING } from "./wallet-operations.js";
 import { walletNameText } from "./wallets.js";
 
 /** Checked by the route, which answers `Unsupported exchange`. */
-const exchange = words([WALLET_VENUE, NATIVE_VENUE], { description: "Neutral venue name; another one is a 400." });
+const exchange = words(MONEY_VENUES, { description: "Neutral venue name; another one is a 400." });
 
 /** Nothing of the transfer can move money where one of these is answered, but for what says so itself. */
 const MONEY_ERRORS = {

@@ -26,6 +26,10 @@ export const NATIVE_VENUE = "venuetwo" as const satisfies RoutableVenueWord;
 export const KEY_VENUE = "venuethree" as const satisfies RoutableVenueWord;
 export const OWN_KEY = venuethreeKey;
 
+/** Those that money of wallets goes to and comes from. */
+export const MONEY_VENUES = [WALLET_VENUE, NATIVE_VENUE] as const;
+export type MoneyVenueWord = (typeof MONEY_VENUES)[number];
+
 type CallerVenue = Exclude<RoutableVenueWord, typeof WALLET_VENUE | typeof NATIVE_VENUE | typeof KEY_VENUE>;
 
 /** All others. */
