@@ -2,6 +2,7 @@
  * One cell of the kill matrix: a wallet of its own, brought to its point and looked at there, and judged when its transfer
  * has ended. Nothing here waits for time to pass: a request that is held, or a row of the ledger, says when it is there.
  */
+import type { Reply } from "../../../gateway/test/client.js";
 import type { Hex } from "viem";
 import { expect } from "vitest";
 import { onceServed } from "./custody-bench.js";
@@ -27,7 +28,7 @@ export class CellRun {
   #judge: CellJudge | null = null;
   #nonceRule: Hold | null = null;
   #pointRule: Hold | null = null;
-  #request: Promise<unknown> = Promise.resolve();
+  #request: Promise<Reply | null> = Promise.resolve(null);
 
   /** `serial`: no other cell of the run has it. */
   constructor(stand: MoneyStand, service: MoneyService, cell: Cell, serial: number) {
@@ -108,7 +109,14 @@ export class CellRun {
       this.#pointRule = this.#pointProxy().add({ kind: at === "signed" ? "hold" : "reply" }, this.#isPoint);
     if (kindOf(this.cell) === "deposit") this.#nonceRule?.release();
     else this.#ask();
-    await this.#pointRule?.arrived;
+    await Promise.race([this.#pointRule?.arrived, this.#answeredEarly()]);
+  }
+
+  /** Where the request is answered before it comes to its point, the reply says why. */
+  async #answeredEarly(): Promise<never> {
+    const reply = await this.#request;
+    if (this.#pointRule === null || this.#pointRule.count > 0) return new Promise(() => {});
+    throw new Error(`${this.name} was answered before its point: ${JSON.stringify(reply?.body ?? null)}`);
   }
 
   /** Whether the row and the outside are where the cell says. Null: not now, and perhaps no more. */
