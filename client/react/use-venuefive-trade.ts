@@ -1,0 +1,30 @@
+"use client";
+/**
+ * The hook of trading at venuefive: binds clients and state, and knows nothing of the protocol (client/venuefive). It does no
+ * work while it renders.
+ */
+import { useContext, useEffect, useState, useSyncExternalStore } from "react";
+import type { VenuefiveTrading } from "../venuefive/index.js";
+import { TradeStore, type TradeStoreOptions, type VenuefiveTradeState } from "./trade-store.js";
+import { VenuefiveContext } from "./venuefive-provider.js";
+
+/** In the place of the provider's, one by one. Clients are viem's, so wagmi's fit; they may be undefined for a while. */
+export type UseVenuefiveTradeParameters = TradeStoreOptions;
+
+/** The operations resolve with the result of the interface spec, and reject with `VenuefiveTradeError`. */
+export interface UseVenuefiveTradeReturnType extends VenuefiveTrading, VenuefiveTradeState {
+  readonly reset: () => void;
+}
+
+/** Throws outside of a `VenuefiveProvider` where `publicClient` is not among the parameters. */
+export function useVenuefiveTrade(parameters: UseVenuefiveTradeParameters = {}): UseVenuefiveTradeReturnType {
+  const shared = useContext(VenuefiveContext);
+  if (shared === null && !("publicClient" in parameters))
+    throw new Error("useVenuefiveTrade: pass publicClient and walletClient, or render it within a VenuefiveProvider");
+  const options: TradeStoreOptions = { ...shared, ...parameters };
+  const [store] = useState(() => new TradeStore(options));
+  // After each render: a call takes what the newest one was given.
+  useEffect(() => store.configure(options));
+  const state = useSyncExternalStore(store.subscribe, store.snapshot, store.serverSnapshot);
+  return { ...store.operations, ...state, reset: store.reset };
+}

@@ -1,0 +1,228 @@
+/**
+ * One operation from its checks to its end: funds, approval, simulation, signature, block, keeper. Invariant: the wallet is
+ * asked only for what the newest state of the chain would take.
+ */
+import type { Hex } from "viem";
+import { type ChainReader, unavailable } from "./chain-reader.js";
+import { approveCall, type ContractCall } from "./contract-calls.js";
+import { executed, orderIdOf } from "./execution.js";
+import { type Mined, TransactionFollower } from "./follow.js";
+import { checkedWaitFor, type TradingConfig, type WaitFor } from "./options.js";
+import { usdcText } from "./quantities.js";
+import { revertReason } from "./rpc-errors.js";
+import { nextTurn } from "./send-turns.js";
+import type { OnStep, VenuefiveOperation, VenuefiveStep } from "./steps.js";
+import { typedError, VenuefiveTradeError, type VenuefiveStage, withDetails } from "./trade-error.js";
+import { connectedSigner, nonceUsed, send, type SentTransaction, type Signer } from "./wallet.js";
+import { reportListener } from "./report-listener.js";
+import { pause } from "./within.js";
+
+/** Of one call, in the place of what was set for all. */
+export interface OperationOptions {
+  readonly waitFor?: WaitFor | undefined;
+  /** Beside that of the trading. */
+  readonly onStep?: OnStep | undefined;
+}
+
+export interface TransactionPlan {
+  /** Made again after an approval, since oracle bytes age. */
+  readonly call: () => Promise<ContractCall>;
+  /** USDC that the storage will pull. */
+  readonly spendsE6: bigint;
+  /** The keeper ends it. */
+  readonly isTwoStep: boolean;
+}
+
+export type Prepare = (signer: Signer, step: (step: VenuefiveStep) => void) => Promise<TransactionPlan>;
+
+const MAX_ALLOWANCE = 2n ** 256n - 1n;
+const ABOUT_ALLOWANCE = /allowance/i;
+
+export class Transact {
+  readonly #config: TradingConfig;
+  readonly #reader: ChainReader;
+  readonly #operation: VenuefiveOperation;
+  readonly #waitFor: WaitFor;
+  readonly #listeners: readonly OnStep[];
+  #approveTxHash: Hex | null = null;
+
+  constructor(
+    config: TradingConfig,
+    reader: ChainReader,
+    operation: VenuefiveOperation,
+    { waitFor, onStep }: OperationOptions = {},
+  ) {
+    this.#config = config;
+    this.#reader = reader;
+    this.#operation = operation;
+    this.#waitFor = checkedWaitFor(waitFor ?? config.waitFor);
+    this.#listeners = [config.onStep, onStep].filter((listener) => typeof listener === "function");
+  }
+
+  /** Resolves with the hash under which the transaction is on its way, or in its block. */
+  async run(prepare: Prepare): Promise<Hex> {
+    const { walletClient } = this.#config;
+    if (walletClient === null) throw new VenuefiveTradeError("WALLET_DISCONNECTED", "no wallet is connected");
+    const endTurn = await nextTurn(walletClient);
+    let sent: SentTransaction;
+    let signer: Signer;
+    let plan: TransactionPlan;
+    try {
+      signer = await connectedSigner(this.#config, this.#reader);
+      plan = await prepare(signer, this.#step);
+      sent = await this.#sent(signer, plan);
+    } catch (error) {
+      endTurn();
+      throw this.#told(error);
+    }
+    const mining = this.#mined(signer, sent, "trade").finally(endTurn);
+    if (this.#waitFor !== "sent") return this.#concluded(signer, plan, mining);
+    // The caller has the hash and asked for no more; the turn ends with the block all the same.
+    mining.catch(() => {});
+    if (sent.doubt !== null) throw this.#told(sent.doubt);
+    return sent.hash;
+  }
+
+  async #sent(signer: Signer, plan: TransactionPlan): Promise<SentTransaction> {
+    const first = await plan.call();
+    await this.#checkFunds(signer, plan.spendsE6, first.value);
+    const call = await this.#allowed(signer, plan, first);
+    this.#step({ step: "sign" });
+    return this.#send(signer, call, "trade");
+  }
+
+  async #concluded(signer: Signer, plan: TransactionPlan, mining: Promise<Mined>): Promise<Hex> {
+    try {
+      const { receipt, hash } = await mining;
+      const orderId = plan.isTwoStep ? orderIdOf(receipt, this.#config.addresses.Trading, signer.address) : null;
+      const id = orderId === null ? null : String(orderId);
+      this.#step({ step: "mined", txHash: hash, blockNumber: String(receipt.blockNumber), orderId: id });
+      if (this.#waitFor !== "executed" || !plan.isTwoStep) return hash;
+      if (orderId === null || id === null)
+        throw new VenuefiveTradeError("UNEXPECTED_RECEIPT", "the receipt shows no order for the keeper", {
+          ...{ outcome: "unknown", txHash: hash },
+        });
+      const execution = await executed(this.#config, this.#reader, { receipt, orderId });
+      this.#step({ step: "executed", txHash: hash, orderId: id, ...execution });
+      return hash;
+    } catch (error) {
+      throw this.#told(error);
+    }
+  }
+
+  async #checkFunds({ address }: Signer, spendsE6: bigint, wei: bigint): Promise<void> {
+    const usdc = spendsE6 === 0n ? 0n : await this.#reader.usdc(address);
+    if (usdc < spendsE6)
+      throw new VenuefiveTradeError("INSUFFICIENT_USDC", "the account has less USDC than the order takes", {
+        details: { balance: usdcText(usdc), needed: usdcText(spendsE6) },
+      });
+    const coins = await this.#reader.coins(address);
+    if (coins < wei)
+      throw new VenuefiveTradeError("INSUFFICIENT_GAS", "the account cannot pay the fee of the order", {
+        details: { balanceWei: String(coins), neededWei: String(wei) },
+      });
+  }
+
+  /** Returns the call that the contract would take now, after an approval where one is needed. */
+  async #allowed(signer: Signer, plan: TransactionPlan, first: ContractCall): Promise<ContractCall> {
+    const { spendsE6 } = plan;
+    const isShort = spendsE6 > 0n && (await this.#reader.allowance(signer.address)) < spendsE6;
+    const refusal = await this.#refusal(first, signer);
+    if (!isShort) {
+      if (refusal !== null) throw refusal;
+      return first;
+    }
+    // The contract looks at the allowance last: with any other refusal an approval would be for nothing.
+    if (refusal !== null && !isAboutAllowance(refusal)) throw refusal;
+    await this.#approve(signer, spendsE6);
+    return this.#takenAfterApproval(signer, plan);
+  }
+
+  async #approve(signer: Signer, spendsE6: bigint): Promise<void> {
+    const { approve, addresses } = this.#config;
+    const amount = approve === "max" ? MAX_ALLOWANCE : spendsE6;
+    const call = approveCall(addresses.USDC, addresses.TradingStorage, amount);
+    const refusal = await this.#refusal(call, signer, "approve");
+    if (refusal !== null) throw refusal;
+    const shown = approve === "max" ? "max" : usdcText(amount);
+    this.#step({ step: "approve", spender: addresses.TradingStorage, amount: shown });
+    const sent = await this.#send(signer, call, "approve");
+    this.#approveTxHash = sent.hash;
+    const { hash } = await this.#mined(signer, sent, "approve");
+    this.#approveTxHash = hash;
+    this.#step({ step: "approve-mined", txHash: hash });
+  }
+
+  /** A node that lags behind the approval's receipt refuses for want of it; that passes. */
+  async #takenAfterApproval(signer: Signer, { call, spendsE6 }: TransactionPlan): Promise<ContractCall> {
+    const { clock, timeouts } = this.#config;
+    const endMs = clock.monoMs() + timeouts.lagMs;
+    for (;;) {
+      const allowance = await this.#reader.allowance(signer.address);
+      if (allowance >= spendsE6) {
+        const made = await call();
+        const refusal = await this.#refusal(made, signer);
+        if (refusal === null) return made;
+        if (!isAboutAllowance(refusal)) throw refusal;
+      }
+      if (clock.monoMs() >= endMs)
+        throw new VenuefiveTradeError("INSUFFICIENT_ALLOWANCE", "the chain shows no allowance that is large enough", {
+          details: { allowance: usdcText(allowance), needed: usdcText(spendsE6) },
+        });
+      await pause(clock, timeouts.pollMs);
+    }
+  }
+
+  /** Null: the contract would take it. Throws where the chain gives no answer. */
+  async #refusal(
+    call: ContractCall,
+    { address }: Signer,
+    stage: VenuefiveStage = "trade",
+  ): Promise<VenuefiveTradeError | null> {
+    try {
+      await this.#reader.simulate(call, address);
+      return null;
+    } catch (error) {
+      const reason = revertReason(error);
+      if (reason === undefined) throw unavailable(error);
+      return new VenuefiveTradeError("REVERTED", `the contract refuses: ${reason ?? "it gives no reason"}`, {
+        ...{ stage, details: { reason, isSimulated: true }, cause: error },
+      });
+    }
+  }
+
+  async #send(signer: Signer, call: ContractCall, stage: VenuefiveStage): Promise<SentTransaction> {
+    const afterBlock = await this.#reader.blockNumber();
+    const sent = await send(this.#config, signer, { call, stage, afterBlock });
+    if (stage === "trade") this.#step({ step: "sent", txHash: sent.hash, replaces: null });
+    return sent;
+  }
+
+  async #mined(signer: Signer, sent: SentTransaction, stage: VenuefiveStage): Promise<Mined> {
+    const replaced = (txHash: Hex, replaces: Hex): void => {
+      if (stage === "trade") this.#step({ step: "sent", txHash, replaces });
+    };
+    const mined = await new TransactionFollower(this.#config, this.#reader, sent, { stage, replaced }).mined();
+    nonceUsed(signer, sent);
+    return mined;
+  }
+
+  /** A listener's own failure is its own: an order is under way. */
+  readonly #step = (step: VenuefiveStep): void => {
+    for (const listener of this.#listeners)
+      try {
+        listener({ ...step, operation: this.#operation });
+      } catch (error) {
+        reportListener(error);
+      }
+  };
+
+  /** Says too which approval went before. */
+  #told(thrown: unknown): VenuefiveTradeError {
+    const error = typedError(thrown);
+    return this.#approveTxHash === null ? error : withDetails(error, { approveTxHash: this.#approveTxHash });
+  }
+}
+
+const isAboutAllowance = ({ details }: VenuefiveTradeError): boolean =>
+  typeof details["reason"] === "string" && ABOUT_ALLOWANCE.test(details["reason"]);

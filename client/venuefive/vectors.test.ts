@@ -1,0 +1,13 @@
+import { describe, expect, it } from "vitest";
+import fixture from "./fixtures/calldata.json" with { type: "json" };
+import { built, type Vector } from "./test/vectors.js";
+
+describe("the calldata of the library", () => {
+  it.each((fixture.vectors as unknown as Vector[]).map((vector) => [vector.id, vector] as const))(
+    "is that of the vector %s",
+    (_, vector) => {
+      const { to, data, valueWei } = vector.expected;
+      expect(built(vector)).toEqual({ to, data, valueWei });
+    },
+  );
+});

@@ -1,0 +1,269 @@
+/**
+ * Whoever signs: a key in this process, or a wallet behind EIP-1193. `send` is the only place where a signature is asked for.
+ * Invariant: it rejects with the outcome `notSent` only where nothing can have left.
+ */
+import { type Account, type Address, type Client, type Hex, keccak256, type LocalAccount } from "viem";
+import {
+  estimateFeesPerGas,
+  estimateGas,
+  getAddresses,
+  getChainId,
+  getTransactionCount,
+  sendRawTransaction,
+  sendTransaction,
+} from "viem/actions";
+import type { ChainReader } from "./chain-reader.js";
+import { type ContractCall, callData } from "./contract-calls.js";
+import type { TradingConfig } from "./options.js";
+import {
+  isDisconnection,
+  isNodeRefusal,
+  isRefusedRequest,
+  isUserRejection,
+  isWithoutFunds,
+  isWrongChain,
+  revertReason,
+  shortText,
+} from "./rpc-errors.js";
+import { VenuefiveTradeError, type VenuefiveStage } from "./trade-error.js";
+import { TIMED_OUT, within } from "./within.js";
+
+export interface Signer {
+  readonly client: Client;
+  readonly account: Account;
+  readonly address: Address;
+}
+
+export interface SentTransaction {
+  readonly hash: Hex;
+  readonly call: ContractCall;
+  readonly data: Hex;
+  readonly from: Address;
+  /** Null where the wallet chose it; the chain shows it then. */
+  readonly nonce: number | null;
+  /** It is in a later block than this. */
+  readonly afterBlock: bigint;
+  /** The node has not confirmed that it took the transaction: the chain alone shows whether it did. */
+  readonly doubt: VenuefiveTradeError | null;
+}
+
+/** For what the state changes between the estimate and the block. */
+const GAS_MARGIN_PERCENT = 125n;
+/** By wallet client: the lowest nonce that is certainly free. A node that lags would give one out twice. */
+const freeNonces = new WeakMap<Client, number>();
+
+/** The connected account on the right chain, as the wallet shows it now. */
+export async function connectedSigner(config: TradingConfig, reader: ChainReader): Promise<Signer> {
+  const client = config.walletClient;
+  if (client === null) throw disconnected("no wallet is connected");
+  const account = await accountOf(client, reader);
+  await checkChain(config, client, reader);
+  return { client, account, address: account.address };
+}
+
+async function accountOf(client: Client, reader: ChainReader): Promise<Account> {
+  const given = client.account;
+  if (given !== undefined && given.type === "local") return given;
+  const shown = await asked(reader, getAddresses(client));
+  if (given === undefined) {
+    const [address] = shown;
+    if (address === undefined) throw disconnected("the wallet shows no account");
+    return { address, type: "json-rpc" };
+  }
+  if (!shown.some((address) => address.toLowerCase() === given.address.toLowerCase()))
+    throw disconnected("the wallet no longer shows this account", { address: given.address });
+  return given;
+}
+
+/** Of both clients: reads of another chain would be of other contracts. */
+async function checkChain({ chainId }: TradingConfig, client: Client, reader: ChainReader): Promise<void> {
+  const wallet = await asked(reader, getChainId(client));
+  if (wallet !== chainId) throw wrongChain("the wallet", wallet, chainId);
+  const read = await reader.chainId();
+  if (read !== chainId) throw wrongChain("publicClient", read, chainId);
+}
+
+async function asked<T>(reader: ChainReader, work: Promise<T>): Promise<T> {
+  try {
+    return await reader.within(
+      work.catch((error: unknown) => {
+        throw isDisconnection(error) ? disconnected(shortText(error), {}, error) : error;
+      }),
+    );
+  } catch (error) {
+    if (error instanceof VenuefiveTradeError && error.code === "CHAIN_UNAVAILABLE")
+      throw disconnected(`the wallet gives no answer: ${error.message}`, {}, error);
+    throw error;
+  }
+}
+
+/** Asks for the signature, and sends. */
+export async function send(
+  config: TradingConfig,
+  signer: Signer,
+  {
+    call,
+    stage,
+    afterBlock,
+  }: { readonly call: ContractCall; readonly stage: VenuefiveStage; readonly afterBlock: bigint },
+): Promise<SentTransaction> {
+  const sent = { call, data: callData(call), from: signer.address, afterBlock };
+  if (signer.account.type === "local") {
+    const account = signer.account as LocalAccount;
+    const { chainId } = config;
+    try {
+      return { ...sent, ...(await sendSigned(config, signer.client, account, sent, stage)) };
+    } catch (error) {
+      account.nonceManager?.reset({ address: signer.address, chainId });
+      throw error;
+    }
+  }
+  return { ...sent, hash: await sendByWallet(config, signer, sent, stage), nonce: null, doubt: null };
+}
+
+/** After the nonce is used in a block. */
+export function nonceUsed({ client }: Signer, { nonce }: SentTransaction): void {
+  if (nonce !== null) freeNonces.set(client, Math.max(freeNonces.get(client) ?? 0, nonce + 1));
+}
+
+/** The wallet chooses nonce and gas, shows the order to its user, and sends. */
+async function sendByWallet(
+  config: TradingConfig,
+  { client, account }: Signer,
+  { call, data }: Pick<SentTransaction, "call" | "data">,
+  stage: VenuefiveStage,
+): Promise<Hex> {
+  const { address: to, value } = call;
+  // The chain goes along: viem compares it with the wallet's once more, right before the wallet asks.
+  const chain = { id: config.chainId };
+  const work = sendTransaction(client, { account, chain, to, data, value } as never);
+  let hash: Hex | typeof TIMED_OUT;
+  try {
+    hash = await within(config.clock, config.timeouts.signMs, work);
+  } catch (error) {
+    throw walletRefusal(error, stage);
+  }
+  if (hash === TIMED_OUT)
+    throw new VenuefiveTradeError("SIGN_TIMEOUT", "the wallet has not answered; it may still sign and send", {
+      outcome: "unknown",
+      stage,
+    });
+  return hash;
+}
+
+/** Signed here, so the hash is known before anything leaves. */
+async function sendSigned(
+  config: TradingConfig,
+  client: Client,
+  account: LocalAccount,
+  { call, data }: Pick<SentTransaction, "call" | "data">,
+  stage: VenuefiveStage,
+): Promise<Pick<SentTransaction, "hash" | "nonce" | "doubt">> {
+  const { clock, timeouts } = config;
+  const { address: to, value } = call;
+  const work = prepared(config, client, account, { to, data, value });
+  const request = await within(clock, timeouts.readMs, work).catch((error: unknown) => {
+    throw beforeSending(error, stage);
+  });
+  if (request === TIMED_OUT) throw beforeSending(new Error("no answer of the node"), stage);
+  const signing = account.signTransaction(request as never);
+  const signed = await within(clock, timeouts.signMs, signing).catch((error: unknown) => {
+    throw walletRefusal(error, stage, "notSent");
+  });
+  // A signature that comes later is not sent.
+  if (signed === TIMED_OUT) throw new VenuefiveTradeError("SIGN_TIMEOUT", "the key has not signed in time", { stage });
+  const hash = keccak256(signed);
+  const sending = sendRawTransaction(client, { serializedTransaction: signed });
+  const answer = await within<unknown>(clock, timeouts.readMs, sending).catch((error: unknown) => {
+    if (isNodeRefusal(error)) throw nodeRefusal(error, stage);
+    return error;
+  });
+  const cause = answer === TIMED_OUT ? undefined : answer;
+  return { hash, nonce: request.nonce, doubt: answer === hash ? null : unconfirmed(hash, stage, cause) };
+}
+
+const unconfirmed = (txHash: Hex, stage: VenuefiveStage, cause: unknown): VenuefiveTradeError =>
+  new VenuefiveTradeError("SEND_UNKNOWN", "the node has not confirmed that it took the transaction", {
+    ...{ outcome: "unknown", stage, txHash, cause },
+  });
+
+async function prepared(
+  config: TradingConfig,
+  client: Client,
+  account: LocalAccount,
+  call: { readonly to: Address; readonly data: Hex; readonly value: bigint },
+) {
+  const { address, nonceManager } = account;
+  const [pending, gas, fees] = await Promise.all([
+    getTransactionCount(client, { address, blockTag: "pending" }),
+    estimateGas(client, { account: address, ...call }),
+    estimateFeesPerGas(client),
+  ]);
+  const nonce =
+    nonceManager === undefined
+      ? Math.max(pending, freeNonces.get(client) ?? 0)
+      : await nonceManager.consume({ address, chainId: config.chainId, client });
+  const { maxFeePerGas, maxPriorityFeePerGas } = fees;
+  const gasLimit = (gas * GAS_MARGIN_PERCENT) / 100n;
+  return {
+    ...{ type: "eip1559", chainId: config.chainId, nonce, gas: gasLimit, maxFeePerGas, maxPriorityFeePerGas },
+    ...call,
+  } as const;
+}
+
+/** What fails here fails before a signature. */
+function beforeSending(error: unknown, stage: VenuefiveStage): VenuefiveTradeError {
+  const reason = revertReason(error);
+  if (reason !== undefined)
+    return new VenuefiveTradeError("REVERTED", `the contract refuses: ${reason ?? "no reason"}`, {
+      ...{ stage, details: { reason, isSimulated: true }, cause: error },
+    });
+  if (isWithoutFunds(error)) return withoutGas(error, stage);
+  return new VenuefiveTradeError("CHAIN_UNAVAILABLE", `nothing was signed: ${shortText(error)}`, {
+    stage,
+    cause: error,
+  });
+}
+
+/** `otherwise`: the outcome of an error that does not say what became of the request. */
+function walletRefusal(
+  error: unknown,
+  stage: VenuefiveStage,
+  otherwise: "notSent" | "unknown" = "unknown",
+): VenuefiveTradeError {
+  if (isUserRejection(error))
+    return new VenuefiveTradeError("USER_REJECTED", "the request was rejected in the wallet", { stage, cause: error });
+  if (isDisconnection(error)) return disconnected(shortText(error), {}, error, stage);
+  if (isWrongChain(error))
+    return new VenuefiveTradeError("WRONG_CHAIN", "the wallet is on another chain", { stage, cause: error });
+  if (isWithoutFunds(error)) return withoutGas(error, stage);
+  if (isNodeRefusal(error) || isRefusedRequest(error) || otherwise === "notSent") return nodeRefusal(error, stage);
+  return new VenuefiveTradeError("SEND_UNKNOWN", `the wallet failed, and may have sent: ${shortText(error)}`, {
+    ...{ outcome: "unknown", stage, cause: error },
+  });
+}
+
+function nodeRefusal(error: unknown, stage: VenuefiveStage): VenuefiveTradeError {
+  if (isWithoutFunds(error)) return withoutGas(error, stage);
+  return new VenuefiveTradeError("SEND_REFUSED", `the transaction was not taken: ${shortText(error)}`, {
+    stage,
+    cause: error,
+  });
+}
+
+const withoutGas = (error: unknown, stage: VenuefiveStage): VenuefiveTradeError =>
+  new VenuefiveTradeError("INSUFFICIENT_GAS", "the account cannot pay the gas and the fee", { stage, cause: error });
+
+function disconnected(
+  message: string,
+  details: Readonly<Record<string, unknown>> = {},
+  cause?: unknown,
+  stage: VenuefiveStage = "trade",
+): VenuefiveTradeError {
+  return new VenuefiveTradeError("WALLET_DISCONNECTED", message, { details, stage, cause });
+}
+
+const wrongChain = (whose: string, actual: number, expected: number): VenuefiveTradeError =>
+  new VenuefiveTradeError("WRONG_CHAIN", `${whose} is on chain ${actual}, not ${expected}`, {
+    details: { client: whose, actual, expected },
+  });
