@@ -22,7 +22,7 @@ import {
   USDC,
 } from "./contract-calls.js";
 import type { TradingConfig } from "./options.js";
-import { isNotFound, isWithoutContract, revertReason, shortText } from "./rpc-errors.js";
+import { isNotFound, isWithoutContract, isWithoutFunds, revertReason, shortText } from "./rpc-errors.js";
 import { VenuefiveTradeError } from "./trade-error.js";
 import { TIMED_OUT, within } from "./within.js";
 
@@ -196,6 +196,8 @@ export function unavailable(error: unknown): VenuefiveTradeError {
     return new VenuefiveTradeError("CONTRACT_NOT_FOUND", `no contract of the venue is there: ${shortText(error)}`, {
       cause: error,
     });
+  if (isWithoutFunds(error))
+    return new VenuefiveTradeError("INSUFFICIENT_GAS", "the account cannot pay the gas and the fee", { cause: error });
   const reason = revertReason(error);
   if (reason !== undefined)
     return new VenuefiveTradeError("REVERTED", `the contract refuses: ${reason ?? "no reason"}`, {

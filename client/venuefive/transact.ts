@@ -2,14 +2,14 @@
  * One operation from its checks to its end: funds, approval, simulation, signature, block, keeper. Invariant: the wallet is
  * asked only for what the newest state of the chain would take.
  */
-import type { Hex } from "viem";
+import type { Address, Hex } from "viem";
 import { type ChainReader, unavailable } from "./chain-reader.js";
 import { approveCall, type ContractCall } from "./contract-calls.js";
 import { executed, orderIdOf } from "./execution.js";
 import { type Mined, TransactionFollower } from "./follow.js";
 import { checkedWaitFor, type TradingConfig, type WaitFor } from "./options.js";
 import { usdcText } from "./quantities.js";
-import { revertReason } from "./rpc-errors.js";
+import { isWithoutFunds, revertReason } from "./rpc-errors.js";
 import { nextTurn } from "./send-turns.js";
 import type { OnStep, VenuefiveOperation, VenuefiveStep } from "./steps.js";
 import { typedError, VenuefiveTradeError, type VenuefiveStage, withDetails } from "./trade-error.js";
@@ -36,6 +36,8 @@ export interface TransactionPlan {
 export type Prepare = (signer: Signer, step: (step: VenuefiveStep) => void) => Promise<TransactionPlan>;
 
 const MAX_ALLOWANCE = 2n ** 256n - 1n;
+/** Below what any approval and its order take, so nothing is refused that could be paid. */
+const GAS_MIN = 150_000n;
 const ABOUT_ALLOWANCE = /allowance/i;
 
 export class Transact {
@@ -110,15 +112,25 @@ export class Transact {
     }
   }
 
+  /** An approval is for nothing where the order after it cannot be paid. */
+  async #checkGas({ address }: Signer, wei: bigint): Promise<void> {
+    const gasPrice = await this.#reader.gasPrice().catch(() => 0n);
+    await this.#checkCoins(address, wei + gasPrice * GAS_MIN);
+  }
+
   async #checkFunds({ address }: Signer, spendsE6: bigint, wei: bigint): Promise<void> {
     const usdc = spendsE6 === 0n ? 0n : await this.#reader.usdc(address);
     if (usdc < spendsE6)
       throw new VenuefiveTradeError("INSUFFICIENT_USDC", "the account has less USDC than the order takes", {
         details: { balance: usdcText(usdc), needed: usdcText(spendsE6) },
       });
+    await this.#checkCoins(address, wei);
+  }
+
+  async #checkCoins(address: Address, wei: bigint): Promise<void> {
     const coins = await this.#reader.coins(address);
     if (coins < wei)
-      throw new VenuefiveTradeError("INSUFFICIENT_GAS", "the account cannot pay the fee of the order", {
+      throw new VenuefiveTradeError("INSUFFICIENT_GAS", "the account cannot pay the gas and the fee of the order", {
         details: { balanceWei: String(coins), neededWei: String(wei) },
       });
   }
@@ -134,6 +146,7 @@ export class Transact {
     }
     // The contract looks at the allowance last: with any other refusal an approval would be for nothing.
     if (refusal !== null && !isAboutAllowance(refusal)) throw refusal;
+    await this.#checkGas(signer, first.value);
     await this.#approve(signer, spendsE6);
     return this.#takenAfterApproval(signer, plan);
   }
@@ -184,7 +197,7 @@ export class Transact {
       return null;
     } catch (error) {
       const reason = revertReason(error);
-      if (reason === undefined) throw unavailable(error);
+      if (reason === undefined || isWithoutFunds(error)) throw unavailable(error);
       return new VenuefiveTradeError("REVERTED", `the contract refuses: ${reason ?? "it gives no reason"}`, {
         ...{ stage, details: { reason, isSimulated: true }, cause: error },
       });
