@@ -1,6 +1,5 @@
 "use client";
 /** The hook of trading at venuefive: the entry of the package's React part. */
-// biome-ignore-all lint/performance/noBarrelFile: a package's part has one entry, and its types have their own files.
 export type {
   VenuefiveTradeCallbacks,
   VenuefiveTradeData,
@@ -8,6 +7,7 @@ export type {
   VenuefiveTradeStatus,
   VenuefiveTradeVariables,
 } from "./trade-store.js";
+// biome-ignore lint/performance/noBarrelFile: a package's part has one entry, and its types have their own files.
 export {
   type UseVenuefiveTradeParameters,
   type UseVenuefiveTradeReturnType,

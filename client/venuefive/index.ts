@@ -1,5 +1,5 @@
 /** Trading at venuefive from a user's wallet, without a framework: the entry of the package. */
-// biome-ignore-all lint/performance/noBarrelFile: a package has one entry, and its types have their own files.
+// biome-ignore lint/performance/noBarrelFile: a package has one entry, and its types have their own files.
 export { createVenuefiveTrading } from "./trading.js";
 export type {
   ClosePositionParameters,

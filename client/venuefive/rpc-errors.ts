@@ -4,8 +4,10 @@
  */
 
 const USER_REJECTED = 4001;
-/** Unauthorized, disconnected, chain disconnected (EIP-1193). */
-const DISCONNECTED: ReadonlySet<unknown> = new Set([4100, 4900, 4901]);
+/** The account is not the page's to use: the wallet has not begun (EIP-1193). */
+const UNAUTHORIZED = 4100;
+/** From all chains, from this chain (EIP-1193): what was under way may have been sent. */
+const DISCONNECTED: ReadonlySet<unknown> = new Set([4900, 4901]);
 const CHAIN_NOT_ADDED = 4902;
 const DEPTH_MAX = 20;
 
@@ -42,6 +44,7 @@ export const isUserRejection = (error: unknown): boolean =>
     ({ code, name }) => code === USER_REJECTED || code === "ACTION_REJECTED" || name === "UserRejectedRequestError",
   );
 
+export const isUnauthorized = (error: unknown): boolean => has(error, ({ code }) => code === UNAUTHORIZED);
 export const isDisconnection = (error: unknown): boolean => has(error, ({ code }) => DISCONNECTED.has(code));
 
 export const isWrongChain = (error: unknown): boolean =>

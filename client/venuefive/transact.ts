@@ -144,7 +144,7 @@ export class Transact {
       if (refusal !== null) throw refusal;
       return first;
     }
-    // The contract looks at the allowance last: with any other refusal an approval would be for nothing.
+    // The last thing that an order's contract looks at: with another refusal the approval would be for nothing.
     if (refusal !== null && !isAboutAllowance(refusal)) throw refusal;
     await this.#checkGas(signer, first.value);
     await this.#approve(signer, spendsE6);

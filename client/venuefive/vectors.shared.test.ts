@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { checkOpen, type OpenPositionParameters } from "./open-order.js";
-import { built, CONFIG, type Vector } from "./test/vectors.js";
+import { built, CONFIG, type Vector } from "../test/venuefive-vectors.js";
 
 const FILE = join(
   fileURLToPath(new URL("../../", import.meta.url)),

@@ -19,13 +19,14 @@ import {
   isDisconnection,
   isNodeRefusal,
   isRefusedRequest,
+  isUnauthorized,
   isUserRejection,
   isWithoutFunds,
   isWrongChain,
   revertReason,
   shortText,
 } from "./rpc-errors.js";
-import { VenuefiveTradeError, type VenuefiveStage } from "./trade-error.js";
+import { type VenuefiveErrorFacts, VenuefiveTradeError, type VenuefiveStage } from "./trade-error.js";
 import { TIMED_OUT, within } from "./within.js";
 
 export interface Signer {
@@ -71,7 +72,7 @@ async function accountOf(client: Client, reader: ChainReader): Promise<Account> 
     return { address, type: "json-rpc" };
   }
   if (!shown.some((address) => address.toLowerCase() === given.address.toLowerCase()))
-    throw disconnected("the wallet no longer shows this account", { address: given.address });
+    throw disconnected("the wallet no longer shows this account", { details: { address: given.address } });
   return given;
 }
 
@@ -87,12 +88,14 @@ async function asked<T>(reader: ChainReader, work: Promise<T>): Promise<T> {
   try {
     return await reader.within(
       work.catch((error: unknown) => {
-        throw isDisconnection(error) ? disconnected(shortText(error), {}, error) : error;
+        throw isDisconnection(error) || isUnauthorized(error)
+          ? disconnected(shortText(error), { cause: error })
+          : error;
       }),
     );
   } catch (error) {
     if (error instanceof VenuefiveTradeError && error.code === "CHAIN_UNAVAILABLE")
-      throw disconnected(`the wallet gives no answer: ${error.message}`, {}, error);
+      throw disconnected(`the wallet gives no answer: ${error.message}`, { cause: error });
     throw error;
   }
 }
@@ -233,7 +236,8 @@ function walletRefusal(
 ): VenuefiveTradeError {
   if (isUserRejection(error))
     return new VenuefiveTradeError("USER_REJECTED", "the request was rejected in the wallet", { stage, cause: error });
-  if (isDisconnection(error)) return disconnected(shortText(error), {}, error, stage);
+  if (isUnauthorized(error)) return disconnected(shortText(error), { stage, cause: error });
+  if (isDisconnection(error)) return disconnected(shortText(error), { outcome: otherwise, stage, cause: error });
   if (isWrongChain(error))
     return new VenuefiveTradeError("WRONG_CHAIN", "the wallet is on another chain", { stage, cause: error });
   if (isWithoutFunds(error)) return withoutGas(error, stage);
@@ -254,13 +258,8 @@ function nodeRefusal(error: unknown, stage: VenuefiveStage): VenuefiveTradeError
 const withoutGas = (error: unknown, stage: VenuefiveStage): VenuefiveTradeError =>
   new VenuefiveTradeError("INSUFFICIENT_GAS", "the account cannot pay the gas and the fee", { stage, cause: error });
 
-function disconnected(
-  message: string,
-  details: Readonly<Record<string, unknown>> = {},
-  cause?: unknown,
-  stage: VenuefiveStage = "trade",
-): VenuefiveTradeError {
-  return new VenuefiveTradeError("WALLET_DISCONNECTED", message, { details, stage, cause });
+function disconnected(message: string, facts: VenuefiveErrorFacts = {}): VenuefiveTradeError {
+  return new VenuefiveTradeError("WALLET_DISCONNECTED", message, facts);
 }
 
 const wrongChain = (whose: string, actual: number, expected: number): VenuefiveTradeError =>

@@ -41,6 +41,11 @@ afterEach(() => {
   complaints.mockRestore();
 });
 
+function Page({ options }: { readonly options?: UseVenuefiveTradeParameters }) {
+  const { status, isIdle } = useVenuefiveTrade(options);
+  return createElement("p", null, `${status} ${isIdle}`);
+}
+
 const hook = (parameters: UseVenuefiveTradeParameters, wrapper?: (props: { children: ReactNode }) => ReactNode) =>
   renderHook((given: UseVenuefiveTradeParameters) => useVenuefiveTrade(given), {
     initialProps: parameters,
@@ -190,11 +195,7 @@ describe("the hook of venuefive", () => {
     const asked: string[] = [];
     node.intercept = ({ method }) => Promise.reject(new Error(String(asked.push(method))));
     wallet.node.intercept = node.intercept;
-    const Page = () => {
-      const { status, isIdle } = useVenuefiveTrade(options);
-      return createElement("p", null, `${status} ${isIdle}`);
-    };
-    expect(renderToString(createElement(Page))).toBe("<p>idle true</p>");
+    expect(renderToString(createElement(Page, { options }))).toBe("<p>idle true</p>");
     expect(asked).toEqual([]);
   });
 
@@ -213,8 +214,7 @@ describe("the hook of venuefive", () => {
   });
 
   it("says what is missing where it has neither options nor a provider", async () => {
-    const Page = () => createElement("p", null, useVenuefiveTrade().status);
-    expect(() => render(createElement(Page))).toThrow("pass publicClient and walletClient");
+    expect(() => render(createElement(Page, {}))).toThrow("pass publicClient and walletClient");
     // React shows the error of a render.
     complaints.mockClear();
     const { result } = hook({ publicClient: undefined });

@@ -83,23 +83,23 @@ describe("without a usable wallet", () => {
         return stand.trading;
       },
     ],
-    [
-      "one that has lost its connection",
-      async (stand: Stand) => {
-        stand.wallet.node.intercept = () => Promise.reject(Object.assign(new Error("Disconnected"), { code: 4900 }));
-        stand.wallet.next = () => stand.wallet.node.request({ method: "eth_x", params: [] }) as Promise<Hex>;
-        return stand.trading;
-      },
-    ],
-  ])("%s is WALLET_DISCONNECTED", async (name, disconnect) => {
+  ])("%s is WALLET_DISCONNECTED", async (_, disconnect) => {
     const stand = await startStand(world);
-    // The approval is not what loses the connection.
-    if (name.includes("lost")) await stand.trading.openPosition({ ...ORDER, positionSizeUsd: "10" });
     const trading = await disconnect(stand);
-    const error = await refusal(trading.openPosition({ ...ORDER, positionSizeUsd: "10" }));
+    const error = await refusal(trading.openPosition(ORDER));
     expect(error).toMatchObject({ code: "WALLET_DISCONNECTED", outcome: "notSent" });
-    const before = name.includes("lost") ? ["approve", "openTrade", "approve"] : [];
-    expect(stand.signed()).toEqual(before);
+    expect(stand.signed()).toEqual([]);
+  });
+
+  it.each([
+    [4100, "notSent"],
+    [4900, "unknown"],
+  ])("an answer with code %i after it was asked leaves the outcome %s", async (code, outcome) => {
+    const stand = await startStand(world);
+    stand.wallet.next = () => Promise.reject(Object.assign(new Error("no"), { code }));
+    const error = await refusal(stand.trading.openPosition(ORDER));
+    expect(error).toMatchObject({ code: "WALLET_DISCONNECTED", outcome, stage: "approve" });
+    expect(stand.signed()).toEqual(["approve"]);
   });
 
   it("on another chain is WRONG_CHAIN, and so are reads of another chain", async () => {

@@ -10,10 +10,10 @@ import {
   openCall,
   triggersCall,
   updateLimitCall,
-} from "../contract-calls.js";
-import { checkOpen, type OpenPositionParameters } from "../open-order.js";
-import { tradingConfig } from "../options.js";
-import { usdcE6 } from "../quantities.js";
+} from "../venuefive/contract-calls.js";
+import { checkOpen, type OpenPositionParameters } from "../venuefive/open-order.js";
+import { tradingConfig } from "../venuefive/options.js";
+import { usdcE6 } from "../venuefive/quantities.js";
 
 export interface Vector {
   readonly id: string;
