@@ -171,6 +171,8 @@ describe("a node that answers late or not", () => {
       if (request.method !== "eth_call" || !isBehind || left <= 0) return forward(request);
       left -= 1;
       expect(stand.signed()).toEqual(["approve"]);
+      // One of two nodes behind one address.
+      if (left % 2 === 0) return forward(request);
       return forward({ ...request, params: [request.params[0], before] as never });
     };
     await stand.trading.openPosition(ORDER);

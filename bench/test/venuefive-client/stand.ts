@@ -28,6 +28,8 @@ export const PATIENT = {
   ...{ readMs: NEVER_MS, signMs: NEVER_MS, minedMs: NEVER_MS, executedMs: NEVER_MS, droppedMs: NEVER_MS },
   ...{ lagMs: NEVER_MS, pollMs: POLL_MS },
 };
+/** viem asks again where a contract refuses, and a test counts what is asked. */
+const ONCE = { retryCount: 0 };
 export const FEE_WEI = 350_000_000_000_000n;
 
 /** Virtual: only pauses between looks pass, each at once; longer times end once so many pauses have passed. */
@@ -102,7 +104,7 @@ export class InjectedWallet {
     return createWalletClient({ account: this.account.address, transport: this.transport });
   }
 
-  readonly transport = custom({ request: ((request: never) => this.#request(request)) as EIP1193RequestFn });
+  readonly transport = custom({ request: ((request: never) => this.#request(request)) as EIP1193RequestFn }, ONCE);
 
   /** Signs and sends it: at the account's next nonce, or in the place of one that waits. */
   async send(call: { to: Address; data: Hex; value: bigint }, nonce?: number, tip = 1n): Promise<Hex> {
@@ -168,7 +170,7 @@ export async function startStand(
   await world.fund(address, { usdc, coins });
   const steps: VenuefiveStepEvent[] = [];
   const options: VenuefiveTradingOptions = {
-    publicClient: createPublicClient({ transport: custom({ request: node.request as EIP1193RequestFn }) }),
+    publicClient: createPublicClient({ transport: custom({ request: node.request as EIP1193RequestFn }, ONCE) }),
     walletClient: wallet.client(),
     addresses: addressesOf(world),
     executionFeeWei: FEE_WEI,
@@ -187,7 +189,7 @@ export async function startStand(
 
 /** A key of this process over HTTP, as a server or a test has it. */
 export function keyClients(world: VenuefiveWorld, key: Hex) {
-  const transport = http(world.rpcUrl, { retryCount: 0 });
+  const transport = http(world.rpcUrl, ONCE);
   const account = privateKeyToAccount(key);
   return {
     account,
