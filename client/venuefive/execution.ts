@@ -76,7 +76,7 @@ async function look(
 ): Promise<{ readonly event: KeeperEvent | null; readonly problem: unknown }> {
   try {
     const emitters = [await reader.callbacks(), addresses.TradingStorage];
-    const logs = await reader.logsFrom(fromBlock, emitters);
+    const logs = await reader.node.logsFrom(fromBlock, emitters);
     return { event: keeperEvent(logs, orderId), problem: null };
   } catch (problem) {
     return { event: null, problem };

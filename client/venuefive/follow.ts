@@ -68,9 +68,9 @@ export class TransactionFollower {
   /** A look that fails is as one that shows nothing. */
   async #look(): Promise<TransactionReceipt | null> {
     try {
-      const receipt = await this.#reader.receipt(this.#hash);
+      const receipt = await this.#reader.node.receipt(this.#hash);
       if (receipt !== null) return receipt;
-      const shown = await this.#reader.transaction(this.#hash);
+      const shown = await this.#reader.node.transaction(this.#hash);
       await this.#whereNonceIsUsed(shown);
       this.#notDropped(shown);
     } catch (error) {
@@ -95,10 +95,10 @@ export class TransactionFollower {
   /** Looks for the transaction that took the nonce, in the blocks since the send. */
   async #whereNonceIsUsed(shown: Transaction | null): Promise<void> {
     const nonce = this.#nonce ?? shown?.nonce ?? null;
-    if (nonce === null || (await this.#reader.minedCount(this.#sent.from)) <= nonce) return;
-    const head = await this.#reader.blockNumber();
+    if (nonce === null || (await this.#reader.node.minedCount(this.#sent.from)) <= nonce) return;
+    const head = await this.#reader.node.blockNumber();
     for (let count = 0; this.#scannedTo < head && count < BLOCKS_AT_ONCE; count++) {
-      const { transactions } = await this.#reader.blockWithTransactions(this.#scannedTo + 1n);
+      const { transactions } = await this.#reader.node.blockWithTransactions(this.#scannedTo + 1n);
       const used = transactions.find((one) => isSame(one.from, this.#sent.from) && one.nonce === nonce);
       // The receipt comes once the node has it.
       if (used !== undefined && used.hash === this.#hash) return;
@@ -136,7 +136,7 @@ export class TransactionFollower {
   async #reasonAt(blockNumber: bigint): Promise<string | null> {
     for (const at of [blockNumber, blockNumber - 1n])
       try {
-        await this.#reader.simulate(this.#sent.call, this.#sent.from, at);
+        await this.#reader.node.simulate(this.#sent.call, this.#sent.from, at);
       } catch (error) {
         const reason = revertReason(error);
         if (reason !== undefined) return reason;

@@ -285,7 +285,7 @@ class Trading implements VenuefiveTrading {
   async #executionFeeWei(): Promise<bigint> {
     const { executionFeeWei, executionFeeWeiMax } = this.#config;
     if (executionFeeWei !== null) return executionFeeWei;
-    const gasPrice = await this.#reader.gasPrice().catch(() => null);
+    const gasPrice = await this.#reader.node.gasPrice().catch(() => null);
     const fee = gasPrice === null ? FEE_DEFAULT_WEI : FEE_GAS * gasPrice + FEE_CONSTANT_WEI;
     if (fee <= executionFeeWeiMax) return fee;
     throw new VenuefiveTradeError("EXECUTION_FEE_TOO_HIGH", "the fee by the gas price is above executionFeeWeiMax", {
@@ -301,7 +301,7 @@ class Trading implements VenuefiveTrading {
   async #priceUpdate(pairIndex: number): Promise<PriceUpdate> {
     const { getPriceUpdate } = this.#config;
     if (getPriceUpdate === null) throw withoutPrice("the option getPriceUpdate is not set");
-    const update = await this.#reader
+    const update = await this.#reader.node
       .within(Promise.resolve().then(() => getPriceUpdate(pairIndex)))
       .catch((cause: unknown) => {
         throw withoutPrice("getPriceUpdate failed", cause);

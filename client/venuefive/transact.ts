@@ -3,7 +3,8 @@
  * asked only for what the newest state of the chain would take.
  */
 import type { Address, Hex } from "viem";
-import { type ChainReader, unavailable } from "./chain-reader.js";
+import { unavailable } from "./chain-node.js";
+import type { ChainReader } from "./chain-reader.js";
 import { approveCall, type ContractCall } from "./contract-calls.js";
 import { executed, orderIdOf } from "./execution.js";
 import { type Mined, TransactionFollower } from "./follow.js";
@@ -114,7 +115,7 @@ export class Transact {
 
   /** An approval is for nothing where the order after it cannot be paid. */
   async #checkGas({ address }: Signer, wei: bigint): Promise<void> {
-    const gasPrice = await this.#reader.gasPrice().catch(() => 0n);
+    const gasPrice = await this.#reader.node.gasPrice().catch(() => 0n);
     await this.#checkCoins(address, wei + gasPrice * GAS_MIN);
   }
 
@@ -128,7 +129,7 @@ export class Transact {
   }
 
   async #checkCoins(address: Address, wei: bigint): Promise<void> {
-    const coins = await this.#reader.coins(address);
+    const coins = await this.#reader.node.coins(address);
     if (coins < wei)
       throw new VenuefiveTradeError("INSUFFICIENT_GAS", "the account cannot pay the gas and the fee of the order", {
         details: { balanceWei: String(coins), neededWei: String(wei) },
@@ -193,7 +194,7 @@ export class Transact {
     stage: VenuefiveStage = "trade",
   ): Promise<VenuefiveTradeError | null> {
     try {
-      await this.#reader.simulate(call, address);
+      await this.#reader.node.simulate(call, address);
       return null;
     } catch (error) {
       const reason = revertReason(error);
@@ -205,7 +206,7 @@ export class Transact {
   }
 
   async #send(signer: Signer, call: ContractCall, stage: VenuefiveStage): Promise<SentTransaction> {
-    const afterBlock = await this.#reader.blockNumber();
+    const afterBlock = await this.#reader.node.blockNumber();
     const sent = await send(this.#config, signer, { call, stage, afterBlock });
     if (stage === "trade") this.#step({ step: "sent", txHash: sent.hash, replaces: null });
     return sent;

@@ -80,13 +80,13 @@ async function accountOf(client: Client, reader: ChainReader): Promise<Account> 
 async function checkChain({ chainId }: TradingConfig, client: Client, reader: ChainReader): Promise<void> {
   const wallet = await asked(reader, getChainId(client));
   if (wallet !== chainId) throw wrongChain("the wallet", wallet, chainId);
-  const read = await reader.chainId();
+  const read = await reader.node.chainId();
   if (read !== chainId) throw wrongChain("publicClient", read, chainId);
 }
 
 async function asked<T>(reader: ChainReader, work: Promise<T>): Promise<T> {
   try {
-    return await reader.within(
+    return await reader.node.within(
       work.catch((error: unknown) => {
         throw isDisconnection(error) || isUnauthorized(error)
           ? disconnected(shortText(error), { cause: error })
