@@ -56,6 +56,7 @@ export const venuefivePositionSchema = reply({
   isZfp: Type.Boolean(),
   walletAddress: Type.String(),
 });
+export type VenuefivePosition = Static<typeof venuefivePositionSchema>;
 
 const total = Type.Integer({ minimum: 0 });
 
@@ -64,7 +65,7 @@ export const allPositionsReplySchema = reply(
     success: Type.Literal(true),
     walletAddress: Type.String(),
     positions: Type.Array(aggregatedPositionSchema),
-    totalPositions: total,
+    totalPositions: Type.Integer({ minimum: 0, description: "Of `positions`: those of venuefive are not among them." }),
     data: reply({
       positions: reply({ venuefive: reply({ positions: Type.Array(venuefivePositionSchema), count: total }) }),
     }),

@@ -39,7 +39,7 @@ import type { Metrics } from "./metrics.js";
 import type { MoneyFigures } from "./metric-groups.js";
 import type { TradeDesk } from "../api/ports.js";
 import { bookRoutes } from "../api/routes/books.js";
-import type { RouteContext } from "../api/routes/context.js";
+import type { ClientSignedVenueParts, RouteContext } from "../api/routes/context.js";
 import type { RouteLimits } from "../http/json-route.js";
 import { mountDashboard, type PageAccount } from "../api/routes/dashboard.js";
 import { executionRoute } from "../api/routes/execution.js";
@@ -121,6 +121,8 @@ export interface ServerParts {
   readonly portfolio?: Portfolio;
   /** Accounts and single-venue orders; absent: those routes are not served. */
   readonly trading?: TradingDesk;
+  /** A venue whose orders its callers sign; absent: it is not configured. Its owner stops it, after the server. */
+  readonly clientSigned?: ClientSignedVenueParts;
   /** Server wallets; absent: there is no provider of them, and those routes are not served. */
   readonly walletDesk?: WalletDesk;
   /** Keys of server wallets at venues; absent: there are none. */
@@ -346,6 +348,7 @@ function routeContext(core: ServerCore, options: ServerOptions, parts: ServerPar
     strictFields: options.strictFields,
     version: options.version,
     ...(parts.trading === undefined ? {} : { trading: parts.trading }),
+    ...(parts.clientSigned === undefined ? {} : { clientSigned: parts.clientSigned }),
     ...(parts.walletDesk === undefined ? {} : { walletDesk: parts.walletDesk }),
     ...(parts.keyDesk === undefined ? {} : { keyDesk: parts.keyDesk }),
     ...(parts.money === undefined ? {} : { transferDesk: parts.money.desk, rails: parts.money.rails }),
