@@ -1,5 +1,5 @@
 /** A failed read of a client-signed venue's chain → the error of its routes, or the coverage entry of an aggregated one. */
-import type { ChainReadFailure, ClientSignedRoom, ClientSignedStatus } from "../../engine/client-signed-room.js";
+import type { ClientSignedRoom, ClientSignedStatus } from "../../engine/client-signed-room.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import { scrub } from "../../engine/domain/scrub.js";
 import type { Coverage } from "../../schemas/account-common.js";
@@ -37,7 +37,7 @@ function messageOf(room: ClientSignedRoom, { code, message }: FailedChainRead): 
 
 /** For people. Pairs that differ are named. */
 export function failureText(
-  code: ChainReadFailure | AccountFailure,
+  code: string,
   message: string,
   differing: ClientSignedStatus["differingPairs"],
 ): string {

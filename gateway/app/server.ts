@@ -15,6 +15,7 @@ import type { VenueMoney } from "../../engine/venue-money.js";
 import type { PageFacts } from "../../schemas/page-facts.js";
 import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import { callerOfAsk } from "../accounts/ask-caller.js";
+import type { ChainPortfolio } from "../../engine/portfolio/chain-portfolio.js";
 import type { Portfolio } from "../../engine/portfolio/portfolio.js";
 import type { Recorder } from "../../engine/recorder/recorder.js";
 import type { RecordsStore } from "../../engine/storage/records/records-store.js";
@@ -119,6 +120,8 @@ export interface ServerParts {
   readonly owners: Owners;
   /** Absent: the stream serves no positions and orders. Its owner stops it, after the server. */
   readonly portfolio?: Portfolio;
+  /** Positions by the blocks of a client-signed venue, for the stream. Its owner stops it, after the server. */
+  readonly chain?: ChainPortfolio;
   /** Accounts and single-venue orders; absent: those routes are not served. */
   readonly trading?: TradingDesk;
   /** A venue whose orders its callers sign; absent: it is not configured. Its owner stops it, after the server. */
@@ -255,10 +258,11 @@ function createStream(listener: Listener, edge: Edge, options: ServerOptions, pa
   );
 }
 
-function accountsOf(portfolio: Portfolio, { hash, trading, storedWallets }: ServerParts): StreamAccounts {
+function accountsOf(portfolio: Portfolio, { chain, hash, trading, storedWallets }: ServerParts): StreamAccounts {
   const orders = trading?.orders;
   return {
     ...{ portfolio, hash },
+    ...(chain === undefined ? {} : { chain }),
     ...(storedWallets === undefined ? {} : { wallets: storedWallets }),
     ...(orders === undefined ? {} : { termsOf: (order, account, ownerId) => orders.termsOf(order, account, ownerId) }),
   };

@@ -4,8 +4,6 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { ChainReadFailure } from "../../engine/client-signed-room.js";
-import type { Reply, RequestOptions } from "./client.js";
-import { createFakeDesk } from "./fake-desk.js";
 import {
   aChainOrder,
   aChainPosition,
@@ -14,7 +12,9 @@ import {
   FakeClientSignedRoom,
   FIRST_BLOCK,
   PAIR_SYMBOLS,
-} from "./fake-client-signed-room.js";
+} from "../../engine/portfolio/test/fake-client-signed-room.js";
+import type { Reply, RequestOptions } from "./client.js";
+import { createFakeDesk } from "./fake-desk.js";
 import { tradingWith } from "./fake-trading.js";
 import { type Harness, startHarness } from "./harness.js";
 

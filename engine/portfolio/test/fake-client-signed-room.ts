@@ -11,7 +11,7 @@ import type {
   ClientSignedRoom,
   ClientSignedStatus,
   ClosedTrade,
-} from "../../engine/client-signed-room.js";
+} from "../../client-signed-room.js";
 
 export const FIRST_BLOCK = 100;
 const BLOCK_MS = 2_000;
