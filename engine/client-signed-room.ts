@@ -62,22 +62,23 @@ export type LimitOrderType = "LIMIT" | "STOP_LIMIT";
 export type LimitOrderStatus = "OPEN" | "FILLED" | "CANCELED" | "EXPIRED";
 
 export interface ClientSignedOrder {
-  /** `pairIndex:index:block`, the block that it was placed in. */
+  /** `pairIndex:index:block`, the block that it was placed in, or of the first event of it that is known. */
   readonly orderId: string;
   readonly symbol: string;
-  readonly direction: ClientSignedDirection;
-  /** Null where neither the chain's state nor a known event has it. */
+  /** This and what follows is null where neither the chain's state nor a known event has it: an open order has it all. */
+  readonly direction: ClientSignedDirection | null;
   readonly orderType: LimitOrderType | null;
-  readonly price: string;
-  readonly size: string;
-  readonly collateral: string;
-  readonly leverage: string;
+  readonly price: string | null;
+  readonly size: string | null;
+  readonly collateral: string | null;
+  readonly leverage: string | null;
+  /** Null: none, or not known: the event of a placing does not have it. */
   readonly takeProfit: string | null;
   readonly stopLoss: string | null;
-  readonly slippagePercent: string;
+  readonly slippagePercent: string | null;
   readonly liquidationPrice: string | null;
   readonly status: LimitOrderStatus;
-  /** Of the block that it was placed in; of its last change where it has ended. */
+  /** Of the block that it was placed in, or of the first event that is known; of its last change where it has ended. */
   readonly timestampMs: number;
   /** Of its last change. Null: only the chain's state is known. */
   readonly txHash: string | null;
@@ -103,7 +104,9 @@ export interface ClientSignedMarketOrder {
 
 export type ClientSignedOrderFound =
   | { readonly kind: "limit"; readonly order: ClientSignedOrder; readonly walletAddress: string }
-  | { readonly kind: "market"; readonly order: ClientSignedMarketOrder };
+  | { readonly kind: "market"; readonly order: ClientSignedMarketOrder }
+  /** PENDING: a node knows the transaction, no block has it. NO_ORDER: it is in a block, and neither made nor changed an order. */
+  | { readonly kind: "transaction"; readonly txHash: string; readonly status: "PENDING" | "REVERTED" | "NO_ORDER" };
 
 export interface ClosedTrade {
   readonly symbol: string;
@@ -124,7 +127,8 @@ export interface ClosedTrade {
   /** Null where the opening is of before what is known. */
   readonly openedAtMs: number | null;
   readonly closedAtMs: number;
-  readonly txHash: string;
+  /** Null where the source does not have it: what is older than the index. */
+  readonly txHash: string | null;
 }
 
 export interface ClientSignedBalances {
@@ -169,13 +173,17 @@ export interface ClientSignedStatus {
     readonly sinceBlock: number | null;
     /** Blocks between the cursor and the safe head. */
     readonly behindBlocks: number | null;
+    /** Events that are in it, and those that were taken out because their blocks vanished. */
     readonly eventCount: number;
     readonly retractedCount: number;
+    /** Why it does not go on, or what it cannot vouch for. Null: it goes on. One sentence, without secrets of a URL. */
+    readonly problem: string | null;
   };
   /** By endpoint, in the order of configuration; its host alone, never its path. */
   readonly endpoints: readonly {
     readonly host: string;
-    readonly state: "up" | "down" | "lagging" | "wrong-chain";
+    /** `disagrees`: most of the others have another block at the same height. It answers no read then. */
+    readonly state: "up" | "down" | "lagging" | "wrong-chain" | "disagrees";
     readonly block: number | null;
     readonly calls: number;
     readonly failures: number;
@@ -204,7 +212,10 @@ export interface ClientSignedRoom {
     query: ChainHistoryQuery,
     options: CallOptions,
   ): Promise<ChainRead<ChainHistoryPage<ClientSignedOrder>>>;
-  /** `orderId`: `pairIndex:index:block`, of `address`; or a transaction's hash, of anybody. Null: there is none. */
+  /**
+   * `orderId`: `pairIndex:index:block`, of `address`, where the block of a later change of the order will do; or a
+   * transaction's hash, of anybody. Null: there is none, no node knows the transaction.
+   */
   findOrder(
     orderId: string,
     address: string | null,
