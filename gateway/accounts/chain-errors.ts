@@ -36,11 +36,7 @@ function messageOf(room: ClientSignedRoom, { code, message }: FailedChainRead): 
 }
 
 /** For people. Pairs that differ are named. */
-export function failureText(
-  code: string,
-  message: string,
-  differing: ClientSignedStatus["differingPairs"],
-): string {
+export function failureText(code: string, message: string, differing: ClientSignedStatus["differingPairs"]): string {
   if (code !== "PAIRS_DIFFER" || differing.length === 0) return scrub(message);
   const named = differing.map(({ index, here, chain }) => `pair ${index} is ${chain} on the chain and ${here} here`);
   return scrub(named.join(", "));

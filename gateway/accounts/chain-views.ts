@@ -1,11 +1,5 @@
 /** What is read of an address on the chain of a client-signed venue → the forms of its routes (interface spec 2.2, 2.6). Pure. */
-import {
-  divideRatio,
-  formatRatio,
-  multiplyRatio,
-  ratio,
-  ratioFromText,
-} from "../../engine/domain/decimal-ratio.js";
+import { divideRatio, formatRatio, multiplyRatio, ratio, ratioFromText } from "../../engine/domain/decimal-ratio.js";
 import { isPlainDecimal } from "../../engine/domain/decimal.js";
 import type {
   ChainHistoryPage,
@@ -67,7 +61,7 @@ export function chainOrder(order: ClientSignedOrder, walletAddress: string): Ven
     price: order.price,
     size: order.size,
     collateral: order.collateral,
-    leverage: Number(order.leverage),
+    leverage: numberOrNull(order.leverage),
     tp: order.takeProfit,
     sl: order.stopLoss,
     slippagePercent: order.slippagePercent,
@@ -106,22 +100,48 @@ export function pageFacts({ nextCursor, since, older, toBlock }: ChainHistoryPag
   return { nextCursor, since: { block: since.block, time: since.timeMs }, older, toBlock };
 }
 
-export function chainOrderRecord(found: ClientSignedOrderFound): VenuefiveOrderRecord {
-  return found.kind === "limit" ? limitRecord(found.order, found.walletAddress) : marketRecord(found.order);
+/** Returns null for a transaction that neither made nor changed an order. */
+export function chainOrderRecord(found: ClientSignedOrderFound): VenuefiveOrderRecord | null {
+  switch (found.kind) {
+    case "limit":
+      return limitRecord(found.order, found.walletAddress);
+    case "market":
+      return marketRecord(found.order);
+    case "transaction":
+      return found.status === "NO_ORDER" ? null : transactionRecord(found.txHash, found.status);
+  }
 }
 
+/** What it would do is not known before a block has it: not failed, and no order yet. */
+function transactionRecord(txHash: string, status: "PENDING" | "REVERTED"): VenuefiveOrderRecord {
+  return {
+    ...{ orderId: txHash, symbol: null, side: null, type: null },
+    status: status === "PENDING" ? "UNKNOWN" : "REJECTED",
+    ...{ price: null, quantity: null, filledQuantity: null, averagePrice: null, timestamp: null, exchange: EXCHANGE },
+    ...{ clientOrderId: null, reduceOnly: null, triggerPrice: null },
+    venueStatus: status === "PENDING" ? "NOT_MINED" : "REVERTED",
+    ...{ venueTimestamp: null, venueOrderId: null, direction: null, collateral: null, leverage: null, isZfp: null },
+    ...{ txHash, walletAddress: null },
+  };
+}
+
+function numberOrNull(text: string | null): number | null {
+  return text === null ? null : Number(text);
+}
+
+const SIDES = { LONG: "BUY", SHORT: "SELL" } as const;
+
 function limitRecord(order: ClientSignedOrder, walletAddress: string): VenuefiveOrderRecord {
-  const isFilled = order.status === "FILLED";
   return {
     orderId: order.orderId,
     symbol: order.symbol,
-    side: order.direction === "LONG" ? "BUY" : "SELL",
+    side: order.direction === null ? null : SIDES[order.direction],
     type: order.orderType,
     // The normalized order knows no expiry: it has ended without a fill.
     status: order.status === "EXPIRED" ? "CANCELED" : order.status,
     price: order.price,
     quantity: order.size,
-    filledQuantity: isFilled ? order.size : "0",
+    filledQuantity: order.status === "FILLED" ? order.size : "0",
     averagePrice: null,
     timestamp: order.timestampMs,
     exchange: EXCHANGE,
@@ -133,7 +153,7 @@ function limitRecord(order: ClientSignedOrder, walletAddress: string): Venuefive
     venueOrderId: null,
     direction: order.direction,
     collateral: order.collateral,
-    leverage: Number(order.leverage),
+    leverage: numberOrNull(order.leverage),
     isZfp: null,
     txHash: order.txHash,
     walletAddress,
@@ -154,7 +174,7 @@ function marketRecord(order: ClientSignedMarketOrder): VenuefiveOrderRecord {
     status: MARKET_STATUS[order.status],
     price: order.price,
     quantity,
-    filledQuantity: isFilled ? (quantity ?? "0") : "0",
+    filledQuantity: isFilled ? quantity : "0",
     averagePrice: isFilled ? order.price : null,
     timestamp: order.timestampMs,
     exchange: EXCHANGE,

@@ -289,7 +289,13 @@ function attachMetrics({ edge, inFlight, limiter, bodies, stream }: ServerCore, 
     signing: walletDesk === undefined ? null : () => walletDesk.status(),
     venueKeys: parts.keyCounts ?? null,
     money: parts.money ?? null,
+    clientSigned: clientSignedFigures(parts),
   });
+}
+
+function clientSignedFigures({ clientSigned, chain }: ServerParts) {
+  if (clientSigned === undefined) return null;
+  return { status: () => clientSigned.room.status(), watchedCount: () => chain?.addressCount ?? 0 };
 }
 
 /** The page offers to sign in where keys exist and calls need one. */

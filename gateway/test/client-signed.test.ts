@@ -419,6 +419,33 @@ describe("the status of an order on venuefive", () => {
     expect(room.calls).toEqual([{ name: "find", address: null, with: TX }]);
   });
 
+  it.each([
+    ["PENDING", 200, "UNKNOWN", "NOT_MINED"],
+    ["REVERTED", 200, "REJECTED", "REVERTED"],
+    ["NO_ORDER", 404, undefined, undefined],
+  ] as const)("of a transaction that is %s is %s %s", async (status, http, normalized, venueStatus) => {
+    room.found.set(TX, { kind: "transaction", txHash: TX, status });
+    const reply = await statusOf(TX, null);
+    expect([reply.status, at(reply, "data.status"), at(reply, "data.venueStatus")]).toEqual([
+      http,
+      normalized,
+      venueStatus,
+    ]);
+    if (http === 200) expect([at(reply, "data.orderId"), at(reply, "data.symbol")]).toEqual([TX, null]);
+  });
+
+  it("of a past order is null where no known event has it", async () => {
+    const unknown = { direction: null, price: null, size: null, collateral: null, leverage: null } as const;
+    const order = aChainOrder({ ...unknown, slippagePercent: null, orderType: null, status: "FILLED" });
+    room.found.set("0:0:90", { kind: "limit", order, walletAddress: ADDRESS });
+    const reply = await statusOf("0:0:90");
+    const names = ["side", "quantity", "filledQuantity", "leverage", "direction"];
+    expect(names.map((name) => at(reply, `data.${name}`))).toEqual([null, null, null, null, null]);
+    room.orders.set(ADDRESS.toLowerCase(), [order]);
+    const history = await ask(`/api/trading/venuefive/history/orders?walletAddress=${ADDRESS}`);
+    expect([at(history, "data.orders.0.size"), at(history, "data.orders.0.leverage")]).toEqual([null, null]);
+  });
+
   it("of one that nobody knows is 404 with its id", async () => {
     expect(refusal(await statusOf("0:1:91"))).toEqual([404, "ORDER_NOT_FOUND", "Order 0:1:91 not found in any market"]);
   });
@@ -554,6 +581,82 @@ describe("a chain that cannot be read", () => {
       "VENUE_UNAVAILABLE",
       "NOT_CONFIGURED",
     ]);
+  });
+});
+
+describe("what the service says of venuefive's chain", () => {
+  const INDEX = {
+    cursorBlock: FIRST_BLOCK - 2,
+    sinceBlock: 7,
+    behindBlocks: 1,
+    problem: null,
+    events: 12,
+    retracted: 3,
+  };
+
+  it("is in its status: block, pairs, index, endpoints by their hosts", async () => {
+    expect(at(await ask("/api/status"), "data.clientSigned")).toEqual({
+      exchange: "venuefive",
+      state: "LIVE",
+      problem: null,
+      block: FIRST_BLOCK,
+      blockAgeMs: 40,
+      differingPairs: [],
+      index: INDEX,
+      endpoints: [
+        { host: "rpc-one.example", state: "up", block: FIRST_BLOCK, calls: 20, failures: 0 },
+        { host: "rpc-two.example", state: "lagging", block: FIRST_BLOCK - 9, calls: 4, failures: 2 },
+      ],
+    });
+    expect(at(await ask("/api/status", without), "data.clientSigned")).toBeUndefined();
+  });
+
+  it("is a part of /ready, and its failure takes no exit of the others away", async () => {
+    room.state = "DOWN";
+    room.problem = "pair 21 is XAU on the chain and PEPE here";
+    const reply = await ask("/ready");
+    room.state = "LIVE";
+    room.problem = null;
+    const parts = at(reply, "parts") as readonly { readonly name: string }[];
+    expect([reply.status, parts.find(({ name }) => name === "venuefive")]).toEqual([
+      200,
+      {
+        name: "venuefive",
+        ready: true,
+        detail:
+          "DOWN: pair 21 is XAU on the chain and PEPE here, block 100, 40 ms old, events to block 98, 1 behind, rpc-one.example up, rpc-two.example lagging",
+      },
+    ]);
+  });
+
+  it("is in the metrics, by place and host of each endpoint", async () => {
+    const text = (await ask("/metrics")).text.split("\n");
+    const ONE = '{place="1",host="rpc-one.example"}';
+    const TWO = '{place="2",host="rpc-two.example"}';
+    for (const line of [
+      "unwind_venuefive_up 1",
+      `unwind_venuefive_block ${FIRST_BLOCK}`,
+      "unwind_venuefive_block_age_ms 40",
+      "unwind_venuefive_differing_pairs 0",
+      `unwind_venuefive_index_block ${FIRST_BLOCK - 2}`,
+      "unwind_venuefive_index_behind 1",
+      "unwind_venuefive_index_events 12",
+      "unwind_venuefive_watched_addresses 0",
+      "unwind_venuefive_retracted 3",
+      `unwind_venuefive_endpoint_up${ONE} 1`,
+      `unwind_venuefive_endpoint_up${TWO} 0`,
+      `unwind_venuefive_endpoint_block${TWO} ${FIRST_BLOCK - 9}`,
+      `unwind_venuefive_calls${ONE} 20`,
+      `unwind_venuefive_failures${TWO} 2`,
+    ])
+      expect(text).toContain(line);
+    const kinds = text.filter((line) => /^# TYPE unwind_venuefive_\w+ counter$/.test(line));
+    expect(kinds.map((line) => line.split(" ")[2])).toEqual([
+      "unwind_venuefive_retracted",
+      "unwind_venuefive_calls",
+      "unwind_venuefive_failures",
+    ]);
+    expect((await ask("/metrics", without)).text).not.toContain("unwind_venuefive");
   });
 });
 

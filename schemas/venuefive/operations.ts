@@ -30,7 +30,16 @@ function read<
   Q extends TObject | null,
   R extends TSchema,
   const E extends Operation["errors"],
->(id: string, path: P, summary: string, pathParameters: A, query: Q, reply: R, errors: E, weight: number = READ_WEIGHT) {
+>(
+  id: string,
+  path: P,
+  summary: string,
+  pathParameters: A,
+  query: Q,
+  reply: R,
+  errors: E,
+  weight: number = READ_WEIGHT,
+) {
   return {
     id,
     method: "GET",

@@ -72,24 +72,32 @@ export const venuefivePositionsReplySchema = reply(
 export const LIMIT_ORDER_STATUS_WORDS = ["OPEN", "FILLED", "CANCELED", "EXPIRED"] as const;
 const LIMIT_ORDER_TYPE_WORDS = ["LIMIT", "STOP_LIMIT"] as const;
 
+const directionOrNull = nullable(direction);
+const known = "Null where neither the state of the chain nor a known event has it; an open order has it.";
+
 export const venuefiveOrderSchema = reply({
-  orderId: Type.String({ description: "`pairIndex:index:block`; the block is that which the order was placed in." }),
+  orderId: Type.String({
+    description: "`pairIndex:index:block`: the block that it was placed in, or of the first event of it that is known.",
+  }),
   symbol: Type.String(),
   exchange,
-  direction,
+  direction: nullable(direction, { description: known }),
   orderType: nullable(words(LIMIT_ORDER_TYPE_WORDS), {
     description: "Null: placed before the first block whose events are known here.",
   }),
-  price: decimal("At which it fills, USD."),
-  size: decimal("Base units."),
-  collateral: decimal("USDC."),
-  leverage,
-  tp: price,
-  sl: price,
-  slippagePercent: decimal(),
+  price: nullable(decimal(), { description: `At which it fills, USD. ${known}` }),
+  size: nullable(decimal(), { description: `Base units. ${known}` }),
+  collateral: nullable(decimal(), { description: `USDC. ${known}` }),
+  leverage: nullable(leverage, { description: known }),
+  tp: nullable(decimal(), { description: "USD; null: none, or not known." }),
+  sl: nullable(decimal(), { description: "USD; null: none, or not known." }),
+  slippagePercent: nullable(decimal(), { description: known }),
   liquidationPrice: price,
   status: words(LIMIT_ORDER_STATUS_WORDS),
-  timestamp: Type.Integer({ minimum: 0, description: "When it was placed; when it ended, where it has ended. Unix ms." }),
+  timestamp: Type.Integer({
+    minimum: 0,
+    description: "When it was placed; when it ended, where it has ended. Unix ms.",
+  }),
   walletAddress,
   txHash: nullable(txHash, { description: "Of its last change; null: only the state of the chain is known." }),
 });
@@ -107,33 +115,42 @@ export const venuefiveOrdersReplySchema = reply(
 );
 
 /** The normalized order of interface spec 2.2, with what this venue has beside it. */
-export const venuefiveOrderRecordSchema = reply({
-  orderId: Type.String({ description: "`pairIndex:index:block` of a limit order, the transaction of a market order." }),
-  symbol: Type.String(),
-  side,
-  type: nullable(words(["MARKET", ...LIMIT_ORDER_TYPE_WORDS]), { description: "Null: not known here." }),
-  status: orderStatus,
-  price: nullable(decimal("Of a limit order its own, of a market order that of its execution.")),
-  quantity: nullable(decimal("Base units; null until a market order is executed.")),
-  filledQuantity: decimal("Base units."),
-  averagePrice: nullable(decimal("Null: not filled, or not known here.")),
-  timestamp: timeMs,
-  exchange,
-  clientOrderId: Type.Null({ description: "The venue has none." }),
-  reduceOnly: Type.Boolean({ description: "It closes a position." }),
-  triggerPrice: price,
-  venueStatus: words([...LIMIT_ORDER_STATUS_WORDS, "PENDING"], {
-    description: "PENDING: queued, and neither executed nor given up by the venue's keeper yet.",
-  }),
-  venueTimestamp: timeMs,
-  venueOrderId: nullable(Type.String({ description: "The venue's own number of a market order." })),
-  direction,
-  collateral: decimal("USDC."),
-  leverage,
-  isZfp: nullable(Type.Boolean(), { description: "Null for a limit order." }),
-  txHash: nullable(txHash),
-  walletAddress,
-});
+export const venuefiveOrderRecordSchema = reply(
+  {
+    orderId: Type.String({
+      description: "`pairIndex:index:block` of a limit order, the transaction of a market order.",
+    }),
+    symbol: nullable(Type.String()),
+    side: nullable(side),
+    type: nullable(words(["MARKET", ...LIMIT_ORDER_TYPE_WORDS])),
+    status: orderStatus,
+    price: nullable(decimal("Of a limit order its own, of a market order that of its execution.")),
+    quantity: nullable(decimal("Base units; null until a market order is executed.")),
+    filledQuantity: nullable(decimal("Base units.")),
+    averagePrice: nullable(decimal()),
+    timestamp: nullable(timeMs),
+    exchange,
+    clientOrderId: Type.Null({ description: "The venue has none." }),
+    reduceOnly: nullable(Type.Boolean({ description: "It closes a position." })),
+    triggerPrice: price,
+    venueStatus: words([...LIMIT_ORDER_STATUS_WORDS, "PENDING", "NOT_MINED", "REVERTED"], {
+      description:
+        "PENDING: queued, and neither executed nor given up by the venue's keeper yet. NOT_MINED: a node knows the transaction, and no block has it; REVERTED: a block has it, and it did nothing.",
+    }),
+    venueTimestamp: nullable(timeMs),
+    venueOrderId: nullable(Type.String({ description: "The venue's own number of a market order." })),
+    direction: directionOrNull,
+    collateral: nullable(decimal("USDC.")),
+    leverage: nullable(leverage),
+    isZfp: nullable(Type.Boolean({ description: "Of a market order." })),
+    txHash: nullable(txHash),
+    walletAddress: nullable(walletAddress),
+  },
+  {
+    description:
+      "The normalized order with what this venue has beside it; what is not known here is null, as all of a transaction that no block has.",
+  },
+);
 export type VenuefiveOrderRecord = Static<typeof venuefiveOrderRecordSchema>;
 
 export const venuefiveOrderStatusReplySchema = reply(
@@ -159,7 +176,7 @@ export const venuefiveTradeSchema = reply({
   isLiquidation: Type.Boolean(),
   openedAt: nullable(timeMs, { description: "Null: opened before the first block that is known here." }),
   closedAt: timeMs,
-  txHash,
+  txHash: nullable(txHash, { description: "Null where the source does not have it: what is older than `since`." }),
   walletAddress,
 });
 export type VenuefiveTrade = Static<typeof venuefiveTradeSchema>;

@@ -138,7 +138,14 @@ export class FakeClientSignedRoom implements ClientSignedRoom {
       block: this.block,
       blockAgeMs: 40,
       differingPairs: this.differingPairs,
-      index: { cursorBlock: this.block - 2, sinceBlock: 7, behindBlocks: 1, eventCount: 12, retractedCount: 3 },
+      index: {
+        cursorBlock: this.block - 2,
+        sinceBlock: 7,
+        behindBlocks: 1,
+        eventCount: 12,
+        retractedCount: 3,
+        problem: null,
+      },
       endpoints: [
         { host: "rpc-one.example", state: "up", block: this.block, calls: 20, failures: 0 },
         { host: "rpc-two.example", state: "lagging", block: this.block - 9, calls: 4, failures: 2 },

@@ -257,8 +257,8 @@ function orderStatusRoute(context: TradingContext): Route {
       const read = await readOr(context, ask, room, "FAILED_TO_FETCH_ORDER_STATUS", (options) =>
         room.findOrder(orderId, address, options),
       );
-      if (read.value === null) throw new ServiceError("ORDER_NOT_FOUND", { exchange: EXCHANGE, orderId });
-      const data = chainOrderRecord(read.value);
+      const data = read.value === null ? null : chainOrderRecord(read.value);
+      if (data === null) throw new ServiceError("ORDER_NOT_FOUND", { exchange: EXCHANGE, orderId });
       return { text: serialise({ success: true, data, timestamp: context.clock.wallMs() }) };
     },
   });

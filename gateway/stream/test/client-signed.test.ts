@@ -43,7 +43,8 @@ async function block(): Promise<void> {
   await stream.advanceAsync(100);
 }
 
-const lastOf = (by: VirtualClient, sub: string): Frame => by.frames.filter((frame) => frame.sub === sub).at(-1) as Frame;
+const lastOf = (by: VirtualClient, sub: string): Frame =>
+  by.frames.filter((frame) => frame.sub === sub).at(-1) as Frame;
 
 describe("positions of venuefive on the stream", () => {
   it("begin with a snapshot without any credentials: the rows of the interface, their id, their time", async () => {
@@ -116,7 +117,10 @@ describe("positions of venuefive on the stream", () => {
     room.positions.set(LOWER, [aChainPosition(), aChainPosition({ index: 1 })]);
     const sub = await subscribe(client);
     expect([...(client.folds.get(sub)?.rows.keys() ?? [])]).toEqual([KEY, `venuefive|BTC|LONG|1:1:${OPENED_S}`]);
-    room.positions.set(LOWER, [aChainPosition({ openedAtMs: OPENED_S * 1_000 + 60_000 }), aChainPosition({ index: 1 })]);
+    room.positions.set(LOWER, [
+      aChainPosition({ openedAtMs: OPENED_S * 1_000 + 60_000 }),
+      aChainPosition({ index: 1 }),
+    ]);
     await block();
     expect(client.folds.get(sub)?.events).toEqual([
       ["opened", `venuefive|BTC|LONG|1:0:${OPENED_S + 60}`],
