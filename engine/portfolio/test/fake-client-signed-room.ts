@@ -94,6 +94,8 @@ export class FakeClientSignedRoom implements ClientSignedRoom {
   readonly orders = new Map<string, readonly ClientSignedOrder[]>();
   readonly trades = new Map<string, readonly ClosedTrade[]>();
   readonly found = new Map<string, ClientSignedOrderFound>();
+  startCount = 0;
+  stopCount = 0;
   block = FIRST_BLOCK;
   differingPairs: ClientSignedStatus["differingPairs"] = [];
   state: ClientSignedStatus["state"] = "LIVE";
@@ -123,10 +125,12 @@ export class FakeClientSignedRoom implements ClientSignedRoom {
   }
 
   start(): Promise<void> {
+    this.startCount++;
     return Promise.resolve();
   }
 
   stop(): Promise<void> {
+    this.stopCount++;
     return Promise.resolve();
   }
 
