@@ -3,6 +3,7 @@
  * send for it, so that no key of its is needed here.
  */
 import { encodeFunctionData, type Hex, numberToHex, parseUnits } from "viem";
+import { GAS_MAX } from "../chain/chain-account.js";
 import { contractCall } from "./calls.js";
 import type { VenuefiveContract } from "./contracts/artifacts.js";
 import { scaled } from "./pairs.js";
@@ -34,9 +35,9 @@ export async function openDemoOrders(world: VenuefiveWorld, trader: Hex, orders:
   await rpc("anvil_impersonateAccount", [trader]);
   let nonce = 0;
   const send = async (contract: VenuefiveContract, functionName: string, args: readonly unknown[], value = 0n) => {
-    const { to, abi, gas } = contractCall(contract, functionName, args);
+    const { to, abi } = contractCall(contract, functionName, args);
     const data = encodeFunctionData({ abi, functionName, args });
-    const fields = { gas: numberToHex(gas), value: numberToHex(value), nonce: numberToHex(nonce++) };
+    const fields = { gas: numberToHex(GAS_MAX), value: numberToHex(value), nonce: numberToHex(nonce++) };
     // In this order in one block, so each is not asked beforehand whether it would succeed.
     await rpc("eth_sendTransaction", [{ from: trader, to, data, ...fields }]);
   };
