@@ -55,7 +55,7 @@ export interface StatusData {
 }
 
 /** The coverage of one venue's part of an account. */
-interface Coverage {
+export interface Coverage {
   readonly state: string;
   readonly mode: string;
   /** The server's ms of the state shown; null before the first. */
