@@ -34,7 +34,7 @@ export const orderIdText = Type.String({
 });
 
 export const exchangeParameter = words(ROUTABLE_VENUE_WORDS, { description: "Neutral venue name." });
-/** venuefive is read as the others are; until it is configured it answers 503. */
+/** Of paths where venuefive has its own operations, or a refusal that names them. */
 export const anyExchangeParameter = words(VENUE_WORDS, { description: "Neutral venue name." });
 
 export const requiredWalletHeader = {
@@ -83,7 +83,7 @@ export const COVERAGE_MODES = ["push", "poll", "request"] as const;
 export const coverageSchema = reply({
   state: words(COVERAGE_STATES, {
     description:
-      "LIVE: streamed and reconciled; SNAPSHOT: read for this request; AUTH_REQUIRED: nothing of this account is public there and no credentials were given; ERROR: not known now, which is not the same as nothing.",
+      "LIVE: streamed and reconciled, or read with each block of a chain; SNAPSHOT: read for this request; AUTH_REQUIRED: nothing of this account is public there and no credentials were given; ERROR: not known now, which is not the same as nothing.",
   }),
   mode: words(COVERAGE_MODES),
   asOf: nullable(timeMs),
@@ -94,7 +94,7 @@ export const coverageSchema = reply({
       code: Type.String({
         pattern: "^[A-Z][A-Z0-9_]+$",
         description:
-          "POSITION_UNLISTED appears with LIVE and SNAPSHOT too: the message names contracts that are held and not listed; everything else is complete.",
+          "NOT_CONFIGURED: not run here; NOT_APPLICABLE: not asked for this, and missing in nothing. POSITION_UNLISTED appears with LIVE and SNAPSHOT too: the message names contracts that are held and not listed; everything else is complete.",
       }),
       message: Type.String(),
       retryAfterMs: Type.Optional(Type.Integer({ minimum: 0 })),

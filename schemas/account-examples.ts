@@ -2,6 +2,7 @@
 import { ROUTABLE_VENUE_WORDS } from "./common.js";
 import { EXAMPLE_ADDRESS, EXAMPLE_TIMESTAMP, exampleReply } from "./example-parts.js";
 import { ORDER_RECORD } from "./order-examples.js";
+import { VENUEFIVE_COVERAGE_EXAMPLE, VENUEFIVE_POSITIONS_EXAMPLE } from "./venuefive/examples.js";
 import { NATIVE_VENUE, perVenue } from "./venues.js";
 
 const [FIRST, SECOND] = ROUTABLE_VENUE_WORDS;
@@ -76,8 +77,8 @@ export const ACCOUNT_REPLY_EXAMPLES: Readonly<Record<string, unknown>> = {
     walletAddress: EXAMPLE_ADDRESS,
     positions: [POSITION],
     totalPositions: 1,
-    data: { positions: { venuefive: { positions: [], count: 0 } } },
-    coverage: COVERAGE,
+    data: { positions: { venuefive: VENUEFIVE_POSITIONS_EXAMPLE } },
+    coverage: { ...COVERAGE, venuefive: VENUEFIVE_COVERAGE_EXAMPLE },
     timestamp: EXAMPLE_TIMESTAMP,
   },
   venuePositions: {

@@ -60,7 +60,8 @@ export const allBalancesReplySchema = reply(
           marginUsed: nullable(decimal()),
           free: nullable(decimal()),
           complete: Type.Boolean({
-            description: "Every venue that is configured here is in it; false: some venue is not known now.",
+            description:
+              "Every venue that is configured here and holds its traders' money is in it (at venuefive it is in their own wallets); false: some venue is not known now.",
           }),
         },
         {

@@ -24,6 +24,11 @@ const CHANGES = merged(JSON_BODY, VENUE, {
 const ACCOUNT_READ = merged(JSON_BODY, VENUE, {
   400: "The address is none (INVALID_WALLET_ADDRESS), or the venue cannot say this (NOT_SUPPORTED).",
 });
+/** A read of an address on the chain of a venue whose orders its callers sign. */
+const CHAIN_READ = merged(VENUE, {
+  400: "The address is none (INVALID_WALLET_ADDRESS).",
+  503: "`details.reason` says whether it is not configured, its endpoints are of another chain, or markets of the chain are not those of the pair map; `details.pairs` names these, and nothing is shown under a wrong symbol.",
+});
 const FETCH_ACCOUNT: Refusals = { 500: "The venue could not be read (FAILED_TO_FETCH_ACCOUNT)." };
 const SIZES: Refusals = {
   400: "The size is below a lot or the minimum (SIZE_BELOW_LOT, BELOW_MIN_SIZE) or above the maximum (ABOVE_MAX_SIZE).",
@@ -209,6 +214,27 @@ export const OPERATION_NOTES = {
     ACCOUNT_READ,
   ),
   openOrders: note("Resting orders and untriggered stops, of all symbols or of one, read at the venue.", ACCOUNT_READ),
+  venuefivePositions: note(
+    "Read from the chain for this request. There is no mark price there: `markPrice` is the entry, and `unrealizedPnl` is the rollover fee so far. Positions are opened and closed by the wallet itself, in the client.",
+    CHAIN_READ,
+  ),
+  venuefiveOrders: note("Resting orders, as the chain has them now.", CHAIN_READ),
+  venuefiveTrades: note(
+    "From the events that are known here: `since` says from where on, `older` who was asked for what is before. A cursor leads to older ones.",
+    CHAIN_READ,
+  ),
+  venuefiveOrderHistory: note(
+    "Open, filled, canceled and expired ones, from the events that are known here: `since` says from where on. A cursor leads to older ones.",
+    CHAIN_READ,
+  ),
+  venuefiveOrderStatus: note(
+    "`orderId` is `pairIndex:index:block` of a limit order, with `walletAddress`, or the hash of the transaction that placed a market or a limit order. EXPIRED is CANCELED with that `venueStatus`; a market order that waits for the venue's keeper is OPEN.",
+    CHAIN_READ,
+  ),
+  venuefiveBalances: note(
+    "USDC, what the venue may take of it, and the coins that pay for transactions, of one block.",
+    CHAIN_READ,
+  ),
   walletCreate: note(
     "A key is made by two parties together; neither ever holds it. The reply comes once both have stored and backed up their shares and a test signature was verified. With an Idempotency-Key a retry answers the same wallet; without one it is a 409 that names it.",
     merged(JSON_BODY, SIGNER, {

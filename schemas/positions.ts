@@ -56,6 +56,21 @@ export const venuefivePositionSchema = reply({
   isZfp: Type.Boolean(),
   walletAddress: Type.String(),
 });
+/** The same on the stream, where one that has ended has no value. */
+export const venuefiveStreamPositionSchema = reply({
+  ...venuefivePositionSchema.properties,
+  unrealizedPnl: optionalDecimal,
+  unrealizedPnlPercent: optionalDecimal,
+  collateral: optionalDecimal,
+  margin: optionalDecimal,
+  positionId: Type.String({
+    description:
+      "`pairIndex:index:second`: pair, slot and opening. A wallet may hold several of one symbol and direction: the id is part of the key.",
+  }),
+  ...provenance,
+});
+export type VenuefiveStreamPosition = Static<typeof venuefiveStreamPositionSchema>;
+export type VenuefivePosition = Static<typeof venuefivePositionSchema>;
 
 const total = Type.Integer({ minimum: 0 });
 
@@ -64,7 +79,7 @@ export const allPositionsReplySchema = reply(
     success: Type.Literal(true),
     walletAddress: Type.String(),
     positions: Type.Array(aggregatedPositionSchema),
-    totalPositions: total,
+    totalPositions: Type.Integer({ minimum: 0, description: "Of `positions`: those of venuefive are not among them." }),
     data: reply({
       positions: reply({ venuefive: reply({ positions: Type.Array(venuefivePositionSchema), count: total }) }),
     }),

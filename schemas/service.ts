@@ -35,6 +35,47 @@ const venueStatusSchema = reply({
 });
 export type VenueStatus = Static<typeof venueStatusSchema>;
 
+const block = nullable(Type.Integer({ minimum: 0 }), { description: "Null: none is known." });
+
+/** The venue whose orders its callers sign: what is known of its chain. */
+const clientSignedStatusSchema = reply({
+  exchange: words(["venuefive"]),
+  state: words(["STARTING", "LIVE", "STALE", "DOWN"], {
+    description: "LIVE: its newest block is known, and its pairs are those of the pair map.",
+  }),
+  problem: nullable(Type.String(), { description: "Null while it is LIVE." }),
+  block,
+  blockAgeMs: nullable(Type.Integer({ minimum: 0 })),
+  differingPairs: Type.Array(
+    reply({ index: Type.Integer({ minimum: 0 }), here: Type.String(), chain: Type.String() }),
+    {
+      description: "Pairs whose symbol on the chain is another than here: nothing is shown until the map is mended.",
+    },
+  ),
+  index: reply({
+    cursorBlock: block,
+    sinceBlock: block,
+    behindBlocks: nullable(Type.Integer({ minimum: 0 }), {
+      description: "Between the last stored block and the last that counts as safe.",
+    }),
+    problem: nullable(Type.String(), { description: "Why it does not go on, or what it cannot vouch for." }),
+    events: Type.Integer({ minimum: 0 }),
+    retracted: Type.Integer({ minimum: 0, description: "Events that a reorganisation of the chain took back." }),
+  }),
+  endpoints: Type.Array(
+    reply({
+      host: Type.String({ description: "Never its path, which may hold a key." }),
+      state: words(["up", "down", "lagging", "wrong-chain", "disagrees"], {
+        description: "disagrees: most of the others have another block at the same height. None but `up` is read.",
+      }),
+      block,
+      calls: Type.Integer({ minimum: 0 }),
+      failures: Type.Integer({ minimum: 0 }),
+    }),
+  ),
+});
+export type ClientSignedStatusRow = Static<typeof clientSignedStatusSchema>;
+
 const unknownOrderSchema = reply({
   routeId: Type.String(),
   exchange: routableVenue,
@@ -194,6 +235,7 @@ export const statusReplySchema = reply(
       uptimeMs: Type.Integer({ minimum: 0 }),
       venues: Type.Array(venueStatusSchema),
       unconfigured: Type.Array(routableVenue),
+      clientSigned: Type.Optional(clientSignedStatusSchema),
       ...statusOfOrders,
       ...statusOfService,
     }),

@@ -1,8 +1,8 @@
 /**
  * What the topics of accounts carry: positions and orders, one schema per frame.
  *
- * Folding `positions`: each position of an update replaces the one of the same exchange, symbol and direction; size
- * "0" removes it; coverage replaces coverage by venue. Folding `orders`: the order of an `order` or `fill` event replaces
+ * Folding `positions`: each position of an update replaces the one of the same exchange, symbol, direction and, where it
+ * has one, `positionId`; size "0" removes it; coverage replaces coverage by venue. Folding `orders`: the order of an `order` or `fill` event replaces
  * that of the same exchange, symbol and id, or removes it when its status is neither OPEN nor PARTIALLY_FILLED; a fill
  * whose order is UNKNOWN leaves the order unchanged.
  */
@@ -11,7 +11,12 @@ import { coverageSchema } from "./account-common.js";
 import { fillSchema } from "./account-reads.js";
 import { nullable, reply, routableVenue, VENUE_WORDS, words } from "./common.js";
 import { normalizedOrderSchema } from "./close.js";
-import { aggregatedPositionSchema } from "./positions.js";
+import {
+  type AggregatedPosition,
+  aggregatedPositionSchema,
+  type VenuefiveStreamPosition,
+  venuefiveStreamPositionSchema,
+} from "./positions.js";
 import { snapshotFrame, updateFrame } from "./stream-data.js";
 import { orderRecordSchema } from "./venue-orders.js";
 
@@ -22,9 +27,13 @@ for (const venue of VENUE_WORDS) coverageMembers[venue] = Type.Optional(coverage
 /** The requested venues; in an update, those whose coverage changed. */
 const coverage = reply(coverageMembers);
 
+const position = Type.Unsafe<AggregatedPosition | VenuefiveStreamPosition>({
+  oneOf: [aggregatedPositionSchema, venuefiveStreamPositionSchema],
+});
+
 export const positionsSnapshotSchema = snapshotFrame(
   "positions",
-  reply({ positions: Type.Array(aggregatedPositionSchema), coverage }),
+  reply({ positions: Type.Array(position), coverage }),
   "PositionsSnapshot",
 );
 
@@ -34,7 +43,7 @@ export const positionsUpdateSchema = updateFrame(
     events: Type.Array(words(POSITION_EVENT_WORDS), {
       description: "One per position, in the same order. A position that is gone comes once, with size 0.",
     }),
-    positions: Type.Array(aggregatedPositionSchema),
+    positions: Type.Array(position),
     coverage: Type.Optional(coverage),
   }),
   "PositionsUpdate",

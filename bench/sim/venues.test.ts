@@ -9,13 +9,15 @@ import { formatUnits } from "viem";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { compileChild } from "../../engine/storage/test/compile-child.js";
 import { publicKeyOf } from "../../feeds/venuethree/sign/schnorr.js";
+import { DEMO_ADDRESS } from "./core/local-venue.js";
 import { scaled } from "./venuefive/pairs.js";
 import { startTrader } from "./venuefive/test/trader.js";
 import type { VenuefiveWorld } from "./venuefive/world.js";
 import { DEMO_SYMBOLS, LOCAL_VENUES, localVenuesOptions, startLocalVenues } from "./venues.js";
 
 const BASIS_BPS_MAX = 20;
-/** Index of the pair. */
+/** Indexes of pairs. */
+const ETH = 0;
 const BTC = 1;
 
 describe("local venues", () => {
@@ -109,6 +111,9 @@ describe("local venues", () => {
       const count = () => world.read("TradingStorage", "openTradesCount", [trader.address, BTC]);
       await expect.poll(count).toBe(1n);
       await expect.poll(() => world.read("PriceAggregator", "price", [BTC])).not.toBe(scaled(price));
+      // The demo trader holds a position there, and an order of its own rests.
+      await expect.poll(() => world.read("TradingStorage", "openTradesCount", [DEMO_ADDRESS, BTC])).toBe(1n);
+      expect(await world.read("TradingStorage", "openLimitOrdersCount", [DEMO_ADDRESS, ETH])).toBe(1n);
     } finally {
       await venues.stop();
     }

@@ -3,7 +3,7 @@ import { createSystemClock } from "../../engine/domain/clock.js";
 import type { WorldUrls } from "./chain/faucet.js";
 import { type ChainWorld, type ChainWorldOptions, startChainWorld } from "./chain/world.js";
 import { createFactorModel } from "./core/market/factor-model.js";
-import type { DemoOptions, LocalVenue, LocalVenueServer } from "./core/local-venue.js";
+import { DEMO_ADDRESS, type DemoOptions, type LocalVenue, type LocalVenueServer } from "./core/local-venue.js";
 import { venuefour } from "./venuefour/demo.js";
 import { type VenuefiveDemo, startVenuefiveDemo } from "./venuefive/demo.js";
 import { venueone } from "./venueone/demo.js";
@@ -72,22 +72,23 @@ export async function startLocalVenues(
   let chainProblem: string | null = null;
   let venuefiveProblem: string | null = null;
   // Their program is an optional package, and not for every machine.
-  const world =
+  const startingWorld =
     options.hasChains !== true
       ? null
-      : await startWorld(blockSeconds > 0 ? { mining: { kind: "interval", seconds: blockSeconds } } : {}).catch(
+      : startWorld(blockSeconds > 0 ? { mining: { kind: "interval", seconds: blockSeconds } } : {}).catch(
           (error: unknown) => {
             chainProblem = String(error);
             return null;
           },
         );
-  const venuefive =
+  const startingVenuefive =
     options.hasVenuefive !== true
       ? null
-      : await startVenuefiveDemo({ clock, priceSource }).catch((error: unknown) => {
+      : startVenuefiveDemo({ clock, priceSource, trader: DEMO_ADDRESS }).catch((error: unknown) => {
           venuefiveProblem = String(error);
           return null;
         });
+  const [world, venuefive] = await Promise.all([startingWorld, startingVenuefive]);
   const chainUrls = world?.rpcUrls ?? {};
   const chains = world === null ? {} : { chains: { rpcUrls: chainUrls } };
   const common = { clock, priceSource, coins: DEMO_SYMBOLS, btcSize, listsOthers, unlimited, flow, ...chains };

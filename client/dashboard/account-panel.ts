@@ -139,7 +139,8 @@ export class AccountPanel {
       fill(nodes, texts);
       const pnl = nodes.cells[4]?.value;
       if (pnl !== undefined) setData(pnl, "sign", String(row.sign));
-      setText(nodes.act, "Close…");
+      setText(nodes.act, row.isOwnToSign ? "By its wallet" : "Close…");
+      nodes.act.disabled = row.isOwnToSign;
       setAttribute(nodes.act, "aria-label", `Close ${row.symbol} ${row.direction} of ${row.exchange}`);
       nodes.act.onclick = () => this.#close(row);
     });

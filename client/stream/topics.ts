@@ -55,7 +55,7 @@ export interface StatusData {
 }
 
 /** The coverage of one venue's part of an account. */
-interface Coverage {
+export interface Coverage {
   readonly state: string;
   readonly mode: string;
   /** The server's ms of the state shown; null before the first. */
@@ -63,7 +63,7 @@ interface Coverage {
   readonly errorCode: string | null;
 }
 
-/** Positions of a wallet by `exchange|symbol|direction`, each whole under the public names. */
+/** Positions of a wallet by `exchange|symbol|direction`, and `|positionId` of those that have one, each whole under the public names. */
 export interface PositionsData {
   readonly topic: "positions";
   readonly symbol: "";
@@ -258,8 +258,9 @@ function rowsOf(value: unknown, keyOf: (row: Fields) => string | null): [string,
   return rows;
 }
 
-function positionKey({ exchange, symbol, direction, size }: Fields): string | null {
-  return isDecimalText(size) ? keyText(exchange, symbol, direction) : null;
+function positionKey({ exchange, symbol, direction, positionId, size }: Fields): string | null {
+  if (!isDecimalText(size)) return null;
+  return keyText(exchange, symbol, direction, ...(positionId === undefined ? [] : [positionId]));
 }
 
 function orderKey({ exchange, symbol, orderId }: Fields): string | null {

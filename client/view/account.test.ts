@@ -124,7 +124,7 @@ describe("the coverage of an account", () => {
         ["venueone", part("LIVE")],
         ["venuetwo", part("AUTH_REQUIRED")],
         ["venuethree", part("LIVE", "POSITION_UNLISTED")],
-        ["venuefive", part("ERROR", "NOT_CONFIGURED")],
+        ["venuefive", { ...part("LIVE"), mode: "poll" }],
       ]),
     };
     const orders = {
@@ -132,6 +132,8 @@ describe("the coverage of an account", () => {
       coverage: new Map([
         ["venueone", part("SNAPSHOT")],
         ["venuefour", part("ERROR", "VENUE_UNAVAILABLE")],
+        // Its orders are not streamed, which takes nothing from its positions.
+        ["venuefive", part("ERROR", "NOT_APPLICABLE")],
       ]),
     };
     expect(coverageChips(positions, orders)).toEqual([
@@ -139,7 +141,10 @@ describe("the coverage of an account", () => {
       { venue: "venuetwo", words: "needs a key to be seen", isWhole: false },
       { venue: "venuethree", words: "streamed and checked, not all of it: position unlisted", isWhole: false },
       { venue: "venuefour", words: "not known now: venue unavailable", isWhole: false },
+      { venue: "venuefive", words: "read with each block", isWhole: true },
     ]);
+    const none = { ...positionsOf(), coverage: new Map([["venuefive", part("ERROR", "NOT_CONFIGURED")]]) };
+    expect(coverageChips(none, null)).toEqual([]);
     expect(coverageChips(null, null)).toEqual([]);
   });
 });

@@ -1,11 +1,9 @@
 /** Positions, open orders and their coverage, as texts for people. Ages count by the service's own clock. */
 import { addDecimal, compareDecimal, divideDecimal, multiplyDecimal, parseDecimal, printDecimal } from "../decimal.js";
 import type { Fields } from "../stream/frames.js";
-import type { OrdersData, PositionsData } from "../stream/topics.js";
+import type { Coverage, OrdersData, PositionsData } from "../stream/topics.js";
 import { ageText, fixedText, groupDigits, signOf, tickText, UNKNOWN_TEXT } from "./format.js";
-import { VENUES } from "./venues.js";
-
-const PLACES: readonly string[] = VENUES;
+import { HELD_VENUES, OWN_SIGNED_VENUE } from "./venues.js";
 
 /** Returns the tick of a venue's market; null where its list has not arrived. */
 export type TickOf = (exchange: string, symbol: string) => string | null;
@@ -27,6 +25,8 @@ export interface PositionRow {
   readonly distance: string;
   readonly liquidation: string;
   readonly age: string;
+  /** Only the wallet itself can close it. */
+  readonly isOwnToSign: boolean;
 }
 
 /** By symbol, then in the order of the venues: a row keeps its place while its figures change. */
@@ -53,6 +53,7 @@ export function positionRows(data: PositionsData, serverMs: number, tickOf: Tick
       distance: percentText(distanceOf(mark, liquidation), false),
       liquidation: liquidation === null ? "no liquidation price" : `at ${groupDigits(tickText(liquidation, tick))}`,
       age: ageOf(fields, "asOf", serverMs),
+      isOwnToSign: exchange === OWN_SIGNED_VENUE,
     };
   });
   return inOrder(rows);
@@ -119,15 +120,20 @@ export interface CoverageChip {
   readonly isWhole: boolean;
 }
 
+/** Not run here, or not asked for this: there is nothing to say of it. */
+const UNASKED: readonly (string | null)[] = ["NOT_CONFIGURED", "NOT_APPLICABLE"];
+
 /** The coverage of each venue, as the worse of positions and orders. Venues without a part here are left out. */
 export function coverageChips(positions: PositionsData | null, orders: OrdersData | null): CoverageChip[] {
-  return VENUES.flatMap((venue): CoverageChip[] => {
-    const parts = [positions?.coverage.get(venue), orders?.coverage.get(venue)].filter((one) => one !== undefined);
+  return HELD_VENUES.flatMap((venue): CoverageChip[] => {
+    const parts = [positions?.coverage.get(venue), orders?.coverage.get(venue)].filter(
+      (one) => one !== undefined && !UNASKED.includes(one.errorCode),
+    ) as Coverage[];
     const worst = parts.sort((a, b) => severity(b.state) - severity(a.state))[0];
     if (worst === undefined) return [];
-    const code = worst.errorCode;
-    if (code === "NOT_CONFIGURED") return [];
-    return [{ venue, words: coverageWords(worst.state, code), isWhole: severity(worst.state) < 2 && code === null }];
+    const { state, mode, errorCode } = worst;
+    const words = coverageWords(state, mode, errorCode);
+    return [{ venue, words, isWhole: severity(state) < 2 && errorCode === null }];
   });
 }
 
@@ -137,11 +143,12 @@ function severity(state: string): number {
   return SEVERITY[state] ?? 3;
 }
 
-function coverageWords(state: string, code: string | null): string {
+function coverageWords(state: string, mode: string, code: string | null): string {
   if (state === "AUTH_REQUIRED") return "needs a key to be seen";
   if (state !== "LIVE" && state !== "SNAPSHOT")
     return code === null ? "not known now" : `not known now: ${plainWords(code)}`;
-  const known = state === "LIVE" ? "streamed and checked" : "as last read";
+  const live = mode === "poll" ? "read with each block" : "streamed and checked";
+  const known = state === "LIVE" ? live : "as last read";
   return code === null ? known : `${known}, not all of it: ${plainWords(code)}`;
 }
 
@@ -182,7 +189,7 @@ function textOf(fields: Fields, name: string): string {
 function inOrder<R extends { readonly exchange: string; readonly symbol: string; readonly key: string }>(
   rows: R[],
 ): R[] {
-  const place = ({ exchange }: R) => PLACES.indexOf(exchange);
+  const place = ({ exchange }: R) => HELD_VENUES.indexOf(exchange);
   return rows.sort((a, b) =>
     a.symbol !== b.symbol ? (a.symbol < b.symbol ? -1 : 1) : place(a) - place(b) || (a.key < b.key ? -1 : 1),
   );

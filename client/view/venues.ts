@@ -7,6 +7,11 @@ import type { FeedHealth, FeedState } from "../stream/frames.js";
 export const VENUES = ["venueone", "venuetwo", "venuethree", "venuefour"] as const;
 export type VenueName = (typeof VENUES)[number];
 
+/** The venue whose orders the wallet signs itself: its holdings are shown, and nothing is sent there from the page. */
+export const OWN_SIGNED_VENUE = "venuefive";
+/** On which an account may hold something, in their order on the page. */
+export const HELD_VENUES: readonly string[] = [...VENUES, OWN_SIGNED_VENUE];
+
 /** From 1: colours and strokes go by it (figures.css). */
 export function placeOf(venue: VenueName): number {
   return VENUES.indexOf(venue) + 1;

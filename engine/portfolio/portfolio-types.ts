@@ -1,17 +1,24 @@
 /** What the portfolio reports of one account at one venue, and what its listeners receive. */
 import type { VenueOrder } from "../domain/order.js";
-import type { AccountEvent, ReadFailure } from "../ports.js";
+import type { ChainReadFailure } from "../client-signed-room.js";
+import type { AccountEvent } from "../ports.js";
 import type { PositionChange } from "./position-changes.js";
 import type { ResolvedExecution } from "./resolved-executions.js";
 
 /**
- * `LIVE`: pushed and reconciled. `SNAPSHOT`: right at `asOf` (polled, or a stream that is being reconciled).
+ * `LIVE`: pushed and reconciled, or read with each block of a chain. `SNAPSHOT`: right at `asOf` (polled, or a stream that is being reconciled).
  * `AUTH_REQUIRED`: needs credentials, or other ones. `ERROR`: could not be read; what is shown is older, or nothing.
  */
 type CoverageState = "LIVE" | "SNAPSHOT" | "AUTH_REQUIRED" | "ERROR";
 
 export interface CoverageError {
-  readonly code: ReadFailure | "NOT_CONFIGURED" | "MISSING_CREDENTIALS" | "NO_ANSWER_YET" | "POSITION_UNLISTED";
+  readonly code:
+    | ChainReadFailure
+    | "NOT_CONFIGURED"
+    | "NOT_APPLICABLE"
+    | "MISSING_CREDENTIALS"
+    | "NO_ANSWER_YET"
+    | "POSITION_UNLISTED";
   readonly message: string;
 }
 

@@ -183,10 +183,28 @@ export function checkWalletAddress(text: string, venue: RoutableVenue | null): s
   });
 }
 
-/** Reads the `{exchange}` of a path. venuefive is part of the interface, but not configured. */
-export function exchangeOf(text: string): RoutableVenue {
+/** What a route with `{exchange}` in its path does for a venue whose orders its callers sign. */
+type ClientSignedAsk = "trade" | "read";
+
+const CLIENT_SIGNED = {
+  trade: {
+    what: "orders on venuefive are signed and sent by the caller's own wallet; the client hook useVenuefiveTrade does it",
+    reasonCode: "CLIENT_SIDE_ONLY",
+  },
+  read: {
+    what: "this read of venuefive; it has its own: GET /api/trading/venuefive/positions/{walletAddress}, /orders, /orders/{orderId}/status, /history/trades, /history/orders and /balances",
+    reasonCode: "READ_ELSEWHERE",
+  },
+} as const;
+
+export function clientSignedRefusal(ask: ClientSignedAsk): ServiceError {
+  return new ServiceError("NOT_SUPPORTED", { exchange: "venuefive", ...CLIENT_SIGNED[ask] });
+}
+
+/** Reads the `{exchange}` of a path. Throws INVALID_PARAMETERS, and NOT_SUPPORTED for venuefive. */
+export function exchangeOf(text: string, ask: ClientSignedAsk = "trade"): RoutableVenue {
   if (isRoutableVenue(text)) return text;
-  if (text === "venuefive") throw new ServiceError("VENUE_UNAVAILABLE", { exchange: text, reason: "NOT_CONFIGURED" });
+  if (text === "venuefive") throw clientSignedRefusal(ask);
   throw invalidParameters({ path: "exchange", problem: `must be one of ${VENUES.join(", ")}` });
 }
 

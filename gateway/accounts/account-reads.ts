@@ -4,6 +4,7 @@
  * Invariants: a venue's fault never throws: a failed read is a value with a reason, never an empty list. Every session
  * is closed when its read ends. A venue that answers late leaves nothing waiting.
  */
+import type { ChainRead, ChainReadFailure } from "../../engine/client-signed-room.js";
 import type { Clock } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { RoutableVenue } from "../../engine/domain/venue.js";
@@ -43,6 +44,11 @@ export interface FailedRead {
 /** `account`: the address of the account that was read, where the room knows it. */
 export type AccountRead<T> = (Extract<Read<T>, { ok: true }> & { readonly account?: string }) | FailedRead;
 
+/** Of the chain of a client-signed venue: nobody opens a session there. */
+export type ChainOutcome<T> =
+  | Extract<ChainRead<T>, { ok: true }>
+  | (Omit<FailedRead, "code"> & { readonly code: ChainReadFailure | "OVERLOADED" });
+
 export interface ReadLimits {
   readonly timeoutMs: number;
   /** Maximum of reads over all requests, half of it for one API key beside others; one more fails at once. */
@@ -53,6 +59,7 @@ export const DEFAULT_READ_LIMITS: ReadLimits = { timeoutMs: 4_000, inFlightMax: 
 const KEY_SHARE = 0.5;
 /** Time a room may need after its own timeout to report it. */
 const GRACE_MS = 250;
+const TOO_MANY = "too many account reads in flight";
 
 export class AccountReads {
   readonly #clock: Clock;
@@ -76,7 +83,7 @@ export class AccountReads {
     run: (session: AccountSession, options: CallOptions) => Promise<Read<T>> | null,
   ): Promise<AccountRead<T>> {
     const { payer } = ref;
-    if (!this.#inFlight.hasRoom(payer)) return failed("OVERLOADED", "too many account reads in flight");
+    if (!this.#inFlight.hasRoom(payer)) return failed("OVERLOADED", TOO_MANY);
     const opened = openAccount(room, ref);
     if (opened === null)
       return failed("AUTH_REQUIRED", `${room.venue} shows nothing of an account without credentials`);
@@ -96,9 +103,25 @@ export class AccountReads {
       opened.session.close();
     }
   }
+
+  /** Likewise of a client-signed venue, within the same bounds. */
+  async readChain<T>(
+    payer: string | null,
+    run: (options: CallOptions) => Promise<ChainRead<T>>,
+  ): Promise<ChainOutcome<T>> {
+    if (!this.#inFlight.enter(payer)) return failed("OVERLOADED", TOO_MANY);
+    try {
+      const { timeoutMs } = this.#limits;
+      const answer = await within(this.#clock, run({ timeoutMs, lane: "read", payer }), timeoutMs + GRACE_MS);
+      if (!answer.done) return failed("TIMEOUT", `no answer within ${timeoutMs} ms`);
+      return answer.value.ok ? answer.value : { ...answer.value, message: scrub(answer.value.message) };
+    } finally {
+      this.#inFlight.leave(payer);
+    }
+  }
 }
 
-function failed(code: AccountFailure, message: string): FailedRead {
+function failed<C extends AccountFailure>(code: C, message: string): FailedRead & { readonly code: C } {
   return { ok: false, code, message: scrub(message), retryAfterMs: null };
 }
 

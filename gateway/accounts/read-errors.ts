@@ -1,16 +1,20 @@
 /** A failed read of an account → the error of a single-venue route, or the coverage entry of an aggregated one. */
 import { type ErrorCode, type ErrorContext, ServiceError } from "../../engine/domain/errors.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
-import type { RoutableVenue } from "../../engine/domain/venue.js";
+import type { RoutableVenue, Venue } from "../../engine/domain/venue.js";
 import { positionsUnlisted, unlistedNames } from "../../engine/portfolio/unlisted.js";
 import type { Coverage, CoverageByVenue } from "../../schemas/account-common.js";
 import { invalidParameters } from "../http/query.js";
 import type { AccountRead, FailedRead } from "./account-reads.js";
 
 /** Which of the spec's texts a failure of ours or the venue's gets. */
-export type ReadErrorCode = "FAILED_TO_FETCH_POSITIONS" | "FAILED_TO_FETCH_ACCOUNT";
+export type ReadErrorCode =
+  | "FAILED_TO_FETCH_POSITIONS"
+  | "FAILED_TO_FETCH_ACCOUNT"
+  | "FAILED_TO_FETCH_ORDERS"
+  | "FAILED_TO_FETCH_ORDER_STATUS";
 
-export function readError(venue: RoutableVenue, read: FailedRead, code: ReadErrorCode): ServiceError {
+export function readError(venue: Venue, read: FailedRead, code: ReadErrorCode): ServiceError {
   const { message, retryAfterMs } = read;
   const details = { exchange: venue, readCode: read.code, ...(retryAfterMs === null ? {} : { retryAfterMs }) };
   switch (read.code) {
@@ -74,7 +78,14 @@ export function notConfigured(venue: string): Coverage {
   return failedCoverage("ERROR", NOT_CONFIGURED, `${venue} is not configured`, null);
 }
 
-function failedCoverage(
+const NOT_APPLICABLE = "NOT_APPLICABLE";
+
+/** Of a venue that is not asked for this, and misses in no sum. */
+export function notApplicable(message: string): Coverage {
+  return failedCoverage("ERROR", NOT_APPLICABLE, message, null);
+}
+
+export function failedCoverage(
   state: "AUTH_REQUIRED" | "ERROR",
   code: string,
   message: string,
@@ -111,7 +122,8 @@ export function requireSomeAnswer(
 }
 
 function askedOf(coverage: CoverageByVenue): [string, Coverage][] {
-  return Object.entries(coverage).filter(([, { error }]) => error?.code !== NOT_CONFIGURED);
+  const unasked: readonly unknown[] = [NOT_CONFIGURED, NOT_APPLICABLE];
+  return Object.entries(coverage).filter(([, { error }]) => !unasked.includes(error?.code));
 }
 
 function isAnswer(state: Coverage["state"]): boolean {

@@ -3,9 +3,18 @@ import { BOOK_LIVE } from "../../engine/market/book.js";
 import { ageMs } from "../../engine/market/freshness.js";
 import type { SignerProblem, WalletProviderStatus } from "../../engine/custody/provider/wallet-provider.js";
 import type { MarketRoom } from "../../engine/ports.js";
+import { scrub } from "../../engine/domain/scrub.js";
 import type { Recorder } from "../../engine/recorder/recorder.js";
 import type { RecordsStore } from "../../engine/storage/records/records-store.js";
-import type { CustodyStatus, ReadyPart, RecordingStatus, StoreStatusRow, VenueStatus } from "../../schemas/service.js";
+import type { ClientSignedStatus } from "../../engine/client-signed-room.js";
+import type {
+  ClientSignedStatusRow,
+  CustodyStatus,
+  ReadyPart,
+  RecordingStatus,
+  StoreStatusRow,
+  VenueStatus,
+} from "../../schemas/service.js";
 import type { MarketView } from "./market-view.js";
 import type { ServedStoreStatus, TradeDesk } from "./ports.js";
 
@@ -84,6 +93,40 @@ export function storeStatusRow(status: ServedStoreStatus): StoreStatusRow {
     ...{ writable, problem, space, freeBytes, reserveBytes, pendingBatches: pendingBatchCount },
     restored: restored === null ? null : { reason: restored.reason, since: restored.sinceMs },
   };
+}
+
+export function clientSignedStatus(status: ClientSignedStatus): ClientSignedStatusRow {
+  const { cursorBlock, sinceBlock, behindBlocks, eventCount, retractedCount } = status.index;
+  return {
+    ...{ exchange: status.venue, state: status.state },
+    problem: problemText(status.problem),
+    ...{ block: status.block, blockAgeMs: status.blockAgeMs === null ? null : Math.round(status.blockAgeMs) },
+    differingPairs: status.differingPairs.map((pair) => ({ ...pair })),
+    index: {
+      ...{ cursorBlock, sinceBlock, behindBlocks, problem: problemText(status.index.problem) },
+      ...{ events: eventCount, retracted: retractedCount },
+    },
+    endpoints: status.endpoints.map(({ host, state, block, calls, failures }) => ({
+      ...{ host, state, block, calls, failures },
+    })),
+  };
+}
+
+function problemText(problem: string | null): string | null {
+  return problem === null ? null : scrub(problem);
+}
+
+/** Never makes the service unready: nothing is sent there, and exits of the others go on. */
+export function clientSignedPart(status: ClientSignedStatus): ReadyPart {
+  const { venue, state, problem, block, blockAgeMs, index, endpoints } = status;
+  const seen = block === null ? "no block known" : `block ${block}, ${Math.round(blockAgeMs ?? 0)} ms old`;
+  const { cursorBlock, behindBlocks } = index;
+  const behind = behindBlocks === null ? "" : `, ${behindBlocks} behind`;
+  const halt = index.problem === null ? "" : ` (${scrub(index.problem)})`;
+  const indexed = `${cursorBlock === null ? "no events indexed" : `events to block ${cursorBlock}${behind}`}${halt}`;
+  const hosts = endpoints.map(({ host, state: is }) => `${host} ${is}`).join(", ");
+  const why = problem === null ? "" : `: ${scrub(problem)}`;
+  return { name: venue, ready: true, detail: `${state}${why}, ${seen}, ${indexed}, ${hosts}` };
 }
 
 export function custodyStatus({ problem, wallets, frozen, lost, sessions }: WalletProviderStatus): CustodyStatus {

@@ -23,7 +23,7 @@ type Figure = readonly [name: string, help: string, read: () => number];
 type VenueFigure = readonly [name: string, help: string, read: (status: RoomStatus, room: MarketRoom) => number];
 
 /** The value for each set of labels. */
-type Samples = Iterable<readonly [labels: Readonly<Record<string, string>>, value: number]>;
+export type Samples = Iterable<readonly [labels: Readonly<Record<string, string>>, value: number]>;
 
 interface Labelled {
   readonly name: string;
@@ -385,7 +385,7 @@ function unlabelled([name, help, readOne]: Figure): Labelled {
   return { name, help, labelNames: [], read: () => [[{}, readOne()]] };
 }
 
-function addGauge(registry: Registry, { name, help, labelNames, read }: Labelled): void {
+export function addGauge(registry: Registry, { name, help, labelNames, read }: Labelled): void {
   new Gauge<string>({
     name,
     help,
@@ -398,7 +398,7 @@ function addGauge(registry: Registry, { name, help, labelNames, read }: Labelled
 }
 
 /** The library counts up from 0: what is read is a total, so it starts again at each scrape. */
-function addCounter(registry: Registry, { name, help, labelNames, read }: Labelled): void {
+export function addCounter(registry: Registry, { name, help, labelNames, read }: Labelled): void {
   new Counter<string>({
     name,
     help,

@@ -12,6 +12,7 @@ import type { ServedStoreStatus } from "../api/ports.js";
 import type { RecordingStatus } from "../../schemas/service.js";
 import type { RouteCounts } from "../http/reply-state.js";
 import type { StreamCounts } from "../stream/stream-counts.js";
+import { addClientSignedMetrics, type ClientSignedFigures } from "./client-signed-metrics.js";
 import {
   addRecordMetrics,
   addRequestMetrics,
@@ -44,6 +45,8 @@ export interface MetricSources extends ServiceCounts {
   readonly signing: (() => WalletProviderStatus) | null;
   readonly venueKeys: (() => ReadonlyMap<RoutableVenue, KeyCounts>) | null;
   readonly money: MoneyFigures | null;
+  /** Null: there is no client-signed venue. */
+  readonly clientSigned: ClientSignedFigures | null;
 }
 
 export class Metrics {
@@ -91,6 +94,7 @@ export class Metrics {
     if (sources.signing !== null) addSigningMetrics(registry, sources.signing);
     if (sources.venueKeys !== null) addVenueKeyMetrics(registry, sources.venueKeys);
     if (sources.money !== null) addTransferMetrics(registry, sources.money);
+    if (sources.clientSigned !== null) addClientSignedMetrics(registry, sources.clientSigned);
   }
 
   async text(): Promise<string> {

@@ -15,6 +15,7 @@ import type { VenueMoney } from "../../engine/venue-money.js";
 import type { PageFacts } from "../../schemas/page-facts.js";
 import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import { callerOfAsk } from "../accounts/ask-caller.js";
+import type { ChainPortfolio } from "../../engine/portfolio/chain-portfolio.js";
 import type { Portfolio } from "../../engine/portfolio/portfolio.js";
 import type { Recorder } from "../../engine/recorder/recorder.js";
 import type { RecordsStore } from "../../engine/storage/records/records-store.js";
@@ -39,7 +40,7 @@ import type { Metrics } from "./metrics.js";
 import type { MoneyFigures } from "./metric-groups.js";
 import type { TradeDesk } from "../api/ports.js";
 import { bookRoutes } from "../api/routes/books.js";
-import type { RouteContext } from "../api/routes/context.js";
+import type { ClientSignedVenueParts, RouteContext } from "../api/routes/context.js";
 import type { RouteLimits } from "../http/json-route.js";
 import { mountDashboard, type PageAccount } from "../api/routes/dashboard.js";
 import { executionRoute } from "../api/routes/execution.js";
@@ -119,8 +120,12 @@ export interface ServerParts {
   readonly owners: Owners;
   /** Absent: the stream serves no positions and orders. Its owner stops it, after the server. */
   readonly portfolio?: Portfolio;
+  /** Positions by the blocks of a client-signed venue, for the stream. Its owner stops it, after the server. */
+  readonly chain?: ChainPortfolio;
   /** Accounts and single-venue orders; absent: those routes are not served. */
   readonly trading?: TradingDesk;
+  /** A venue whose orders its callers sign; absent: it is not configured. Its owner stops it, after the server. */
+  readonly clientSigned?: ClientSignedVenueParts;
   /** Server wallets; absent: there is no provider of them, and those routes are not served. */
   readonly walletDesk?: WalletDesk;
   /** Keys of server wallets at venues; absent: there are none. */
@@ -253,10 +258,11 @@ function createStream(listener: Listener, edge: Edge, options: ServerOptions, pa
   );
 }
 
-function accountsOf(portfolio: Portfolio, { hash, trading, storedWallets }: ServerParts): StreamAccounts {
+function accountsOf(portfolio: Portfolio, { chain, hash, trading, storedWallets }: ServerParts): StreamAccounts {
   const orders = trading?.orders;
   return {
     ...{ portfolio, hash },
+    ...(chain === undefined ? {} : { chain }),
     ...(storedWallets === undefined ? {} : { wallets: storedWallets }),
     ...(orders === undefined ? {} : { termsOf: (order, account, ownerId) => orders.termsOf(order, account, ownerId) }),
   };
@@ -283,7 +289,13 @@ function attachMetrics({ edge, inFlight, limiter, bodies, stream }: ServerCore, 
     signing: walletDesk === undefined ? null : () => walletDesk.status(),
     venueKeys: parts.keyCounts ?? null,
     money: parts.money ?? null,
+    clientSigned: clientSignedFigures(parts),
   });
+}
+
+function clientSignedFigures({ clientSigned, chain }: ServerParts) {
+  if (clientSigned === undefined) return null;
+  return { status: () => clientSigned.room.status(), watchedCount: () => chain?.addressCount ?? 0 };
 }
 
 /** The page offers to sign in where keys exist and calls need one. */
@@ -346,6 +358,7 @@ function routeContext(core: ServerCore, options: ServerOptions, parts: ServerPar
     strictFields: options.strictFields,
     version: options.version,
     ...(parts.trading === undefined ? {} : { trading: parts.trading }),
+    ...(parts.clientSigned === undefined ? {} : { clientSigned: parts.clientSigned }),
     ...(parts.walletDesk === undefined ? {} : { walletDesk: parts.walletDesk }),
     ...(parts.keyDesk === undefined ? {} : { keyDesk: parts.keyDesk }),
     ...(parts.money === undefined ? {} : { transferDesk: parts.money.desk, rails: parts.money.rails }),

@@ -33,6 +33,7 @@ import { openAdminSocket, tlsReload } from "./admin-socket.js";
 import { type Administration, openAdministration, type OpenAdministration } from "./administration.js";
 import { openAuthentication } from "./authentication.js";
 import { appendOrLog } from "./audit-rows.js";
+import { type ServedClientSigned, startClientSigned } from "./client-signed.js";
 import type { Config } from "./config.js";
 import { createLogger, type ServiceLogger } from "./log.js";
 import { MarketView } from "../api/market-view.js";
@@ -41,6 +42,7 @@ import { reconcileAdmin } from "./reconcile-admin.js";
 import { createRecording, type Recording } from "./recording.js";
 import { RoomStarter, waitForBooks } from "./room-starter.js";
 import { createRooms } from "./rooms.js";
+import type { ClientSignedVenueParts } from "../api/routes/context.js";
 import type { PageAccount } from "../api/routes/dashboard.js";
 import type { CallerAuth } from "../http/caller.js";
 import { type Server, startServer } from "./server.js";
@@ -61,6 +63,8 @@ export interface ServiceOverrides {
   readonly logger?: ServiceLogger;
   /** Used instead of the configured venues. */
   readonly rooms?: readonly MarketRoom[];
+  /** The client-signed venue, instead of the configured one. */
+  readonly clientSigned?: ClientSignedVenueParts;
   readonly version?: string;
   /** Folder of the built client; default: where the build puts it. */
   readonly dashboardFolder?: string;
@@ -138,8 +142,11 @@ export async function createService(config: Config, overrides: ServiceOverrides 
     const portfolio = createPortfolio(builder, foundation, services);
     const { store, recording, rooms } = foundation;
     const wallets = await startWallets({ ...builder, ...foundation });
-    await waitForBooks(rooms, clock);
-    const server = await listen(builder, foundation, services, portfolio, wallets);
+    const [clientSigned] = await Promise.all([
+      startClientSigned(overrides.clientSigned ?? null, builder),
+      waitForBooks(rooms, clock),
+    ]);
+    const server = await listen(builder, foundation, services, { portfolio, ...clientSigned }, wallets);
     await openAdministrationSocket(builder, foundation, server, wallets);
     const stop = once(() => unwind(builder.undo, logger));
     const reloadTls = config.tls === null ? null : () => tlsReload(server, logger).reload();
@@ -303,7 +310,7 @@ async function listen(
   builder: Builder,
   foundation: Foundation,
   { trades, orders, guards }: OrderServices,
-  portfolio: Portfolio,
+  watched: ServedClientSigned & { readonly portfolio: Portfolio },
   served: Wallets,
 ): Promise<Server> {
   const { config, overrides, clock, logger, undo } = builder;
@@ -327,7 +334,7 @@ async function listen(
       ...(overrides.pageAccount === undefined ? {} : { pageAccount: overrides.pageAccount }),
     },
     {
-      ...{ clock, logger, hash, owners, portfolio, auth: overrides.auth ?? auth },
+      ...{ clock, logger, hash, owners, ...watched, auth: overrides.auth ?? auth },
       view: new MarketView(rooms),
       desk: createTradeDesk(trades, store, orders, instance),
       metrics: new Metrics(),

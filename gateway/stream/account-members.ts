@@ -7,6 +7,7 @@ import type { Clock } from "../../engine/domain/clock.js";
 import { isRoutableVenue, type RoutableVenue, type Venue } from "../../engine/domain/venue.js";
 import type { OrderDesk } from "../../engine/orders/single/order-desk.js";
 import type { AccountWatch } from "../../engine/portfolio/account-watch.js";
+import type { ChainPortfolio } from "../../engine/portfolio/chain-portfolio.js";
 import type { Portfolio } from "../../engine/portfolio/portfolio.js";
 import type { AccountChange, Coverage, CoverageError } from "../../engine/portfolio/portfolio-types.js";
 import { scrubLine } from "../../engine/domain/scrub.js";
@@ -16,6 +17,8 @@ import type { MemberSources } from "./venue-member.js";
 
 export interface AccountSources extends MemberSources {
   readonly portfolio: Portfolio;
+  /** Null: there is no client-signed venue. */
+  readonly chain: ChainPortfolio | null;
   readonly clock: Clock;
   /** Returns how the caller described an order of the account; null if nothing is known. */
   readonly termsOf: OrderDesk["termsOf"];
@@ -56,12 +59,12 @@ export class AccountMembers {
 
   /** Throws MISSING_CREDENTIALS for an invalid block, OVERLOADED when too many accounts are watched. */
   constructor(sources: AccountSources, wish: AccountWish, topic: AccountTopicParts) {
-    const { clock, portfolio } = sources;
+    const { clock, portfolio, chain } = sources;
     this.#untilNs = clock.monoNs() + READY_MS * 1e6;
     this.#isSettled = topic.isSettled;
     const places: AccountPlace[] = [];
     this.all = places;
-    const host = { portfolio, monoNs: () => clock.monoNs(), ...topic };
+    const host = { portfolio, hasChain: chain !== null, monoNs: () => clock.monoNs(), ...topic };
     try {
       for (const venue of wish.venues) places.push(new AccountPlace(placeWish(wish, venue, topic.wantsOrders), host));
     } catch (error) {
@@ -71,10 +74,10 @@ export class AccountMembers {
     this.#endKeys = wish.wallet?.listen(() => this.follow()) ?? null;
   }
 
-  /** Reports whether each venue has answered or used up its time. */
-  isReady(nowNs: number): boolean {
+  /** Reports whether each venue, and what else the key shows, has answered or used up its time. */
+  isReady(nowNs: number, areOthers: () => boolean = () => true): boolean {
     if (nowNs >= this.#untilNs) return true;
-    return this.all.every(({ handle }) => handle === null || this.#isSettled(handle.watch));
+    return areOthers() && this.all.every(({ handle }) => handle === null || this.#isSettled(handle.watch));
   }
 
   /** Goes over to the keys that the wallet has now; called now and then, too, since time alone may end a wait. */

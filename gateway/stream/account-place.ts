@@ -11,6 +11,7 @@ import type { AccountWatch } from "../../engine/portfolio/account-watch.js";
 import { type AccountHandle, canonicalJson, type Portfolio } from "../../engine/portfolio/portfolio.js";
 import type { AccountChange, Coverage } from "../../engine/portfolio/portfolio-types.js";
 import { namingAccount } from "../accounts/account-reads.js";
+import { notApplicableHere } from "./chain-member.js";
 
 /** With what a place is opened. */
 export interface PlaceWish {
@@ -27,6 +28,8 @@ export interface PlaceWish {
 
 export interface PlaceHost {
   readonly portfolio: Portfolio;
+  /** There is a client-signed venue: what is seen of it is no account of the portfolio. */
+  readonly hasChain: boolean;
   readonly monoNs: () => number;
   readonly hear: (watch: AccountWatch, change: AccountChange) => void;
   /** Whether what a watch shows is the account's, or it is known why it cannot be. */
@@ -143,7 +146,8 @@ export class AccountPlace {
     // A caller's own is not written out once more: it has its secret in it.
     const name = present === null ? "" : canonicalJson(block);
     const without = (fixed: Coverage): Opened => ({ block, name, handle: null, fixed });
-    if (!isRoutableVenue(venue)) return without(notOpened(venue, "NOT_CONFIGURED"));
+    if (!isRoutableVenue(venue))
+      return without(this.#host.hasChain ? ORDERS_ELSEWHERE : notOpened(venue, "NOT_CONFIGURED"));
     // The first look includes what arrives while the watch is being opened.
     let watch: AccountWatch | null = null;
     const opened = this.#host.portfolio.open(
@@ -180,6 +184,8 @@ export class AccountPlace {
     else this.#settle();
   }
 }
+
+const ORDERS_ELSEWHERE = notApplicableHere("its orders are not streamed: GET /api/trading/venuefive/orders");
 
 function notOpened(venue: Venue, code: "NOT_CONFIGURED" | "MISSING_CREDENTIALS"): Coverage {
   const isMissing = code === "MISSING_CREDENTIALS";

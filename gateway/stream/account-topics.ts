@@ -10,6 +10,7 @@
 import { ServiceError } from "../../engine/domain/errors.js";
 import { ROUTABLE_VENUES, type RoutableVenue, VENUES, type Venue } from "../../engine/domain/venue.js";
 import { NO_TERMS } from "../../engine/orders/single/order-facts.js";
+import type { ChainPortfolio } from "../../engine/portfolio/chain-portfolio.js";
 import { canonicalJson, type Portfolio } from "../../engine/portfolio/portfolio.js";
 import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import { subscribeOrdersSchema, subscribePositionsSchema } from "../../schemas/stream.js";
@@ -25,6 +26,8 @@ import { type Blocks, type StoredWallets, walletOfFrame } from "./stored-blocks.
 
 export interface StreamAccounts {
   readonly portfolio: Portfolio;
+  /** Absent: there is no client-signed venue. */
+  readonly chain?: ChainPortfolio;
   /** The server's own: scopes are valid nowhere else. */
   readonly hash: KeyedHash;
   /** How callers described their orders; absent: nothing is known of that. */
@@ -66,9 +69,9 @@ export class AccountTopics {
   readonly #positions = compileValidator(subscribePositionsSchema);
   readonly #orders = compileValidator(subscribeOrdersSchema);
 
-  constructor(sources: Omit<AccountSources, "portfolio" | "termsOf">, accounts: StreamAccounts) {
-    const { portfolio, hash, termsOf = () => NO_TERMS } = accounts;
-    this.#sources = { ...sources, portfolio, termsOf };
+  constructor(sources: Omit<AccountSources, "portfolio" | "chain" | "termsOf">, accounts: StreamAccounts) {
+    const { portfolio, chain = null, hash, termsOf = () => NO_TERMS } = accounts;
+    this.#sources = { ...sources, portfolio, chain, termsOf };
     this.#hash = hash;
     this.#wallets = accounts.wallets ?? null;
   }

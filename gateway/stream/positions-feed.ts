@@ -7,8 +7,10 @@
  */
 import type { Venue } from "../../engine/domain/venue.js";
 import type { AccountWatch } from "../../engine/portfolio/account-watch.js";
-import type { AccountChange } from "../../engine/portfolio/portfolio-types.js";
+import type { ChainPortfolio } from "../../engine/portfolio/chain-portfolio.js";
+import type { AccountChange, Coverage } from "../../engine/portfolio/portfolio-types.js";
 import { type PositionEvent, positionKey } from "../../engine/portfolio/position-changes.js";
+import type { AggregatedPosition } from "../../schemas/positions.js";
 import { accountAddress } from "../accounts/account-reads.js";
 import { aggregatedPosition } from "../accounts/position-views.js";
 import {
@@ -18,6 +20,7 @@ import {
   coverageMark,
   coverageText,
 } from "./account-members.js";
+import { ChainMember } from "./chain-member.js";
 import type { Feed, Image, MarkDirty } from "./feed.js";
 import { type CoverageRow, isSameRow, type PositionRow, PositionsImage } from "./positions-image.js";
 import { VenueMember } from "./venue-member.js";
@@ -35,6 +38,8 @@ export class PositionsFeed implements Feed {
   readonly #walletAddress: string;
   readonly #markDirty: MarkDirty;
   readonly #members: AccountMembers;
+  /** Null: not asked for, or not configured here; the members then say so. */
+  readonly #chain: ChainMember | null;
   /** Marks of the contracts held, by venue and symbol. */
   readonly #taps = new Map<string, VenueMember>();
   readonly #endings = new Map<string, PositionEvent>();
@@ -49,19 +54,22 @@ export class PositionsFeed implements Feed {
     this.#walletAddress = wish.walletAddress;
     this.#markDirty = mark;
     this.#image = shown instanceof PositionsImage ? shown : null;
-    this.#members = new AccountMembers(sources, wish, {
-      wantsOrders: false,
-      hear: (watch, change) => this.#hear(watch, change),
-      isSettled: (watch) => watch.isSettled,
-      onMoved: () => {
-        this.#isDirty = true;
-        mark(true);
+    const { chain, venues } = chainAmong(sources, wish);
+    this.#members = new AccountMembers(
+      sources,
+      { ...wish, venues },
+      {
+        wantsOrders: false,
+        hear: (watch, change) => this.#hear(watch, change),
+        isSettled: (watch) => watch.isSettled,
+        onMoved: () => this.#moved(),
       },
-    });
+    );
+    this.#chain = chain === null ? null : this.#openChain(chain, wish);
   }
 
   isReady(nowNs: number): boolean {
-    return this.#members.isReady(nowNs);
+    return this.#members.isReady(nowNs, () => this.#chain?.isSettled ?? true);
   }
 
   look(nowNs: number): Image {
@@ -86,8 +94,24 @@ export class PositionsFeed implements Feed {
 
   close(): void {
     this.#members.close();
+    this.#chain?.close();
     for (const tap of this.#taps.values()) tap.close();
     this.#taps.clear();
+  }
+
+  /** Opened completely or not at all. */
+  #openChain(chain: ChainPortfolio, { walletAddress, payer }: AccountWish): ChainMember {
+    try {
+      return new ChainMember(chain, walletAddress, payer, () => this.#moved());
+    } catch (error) {
+      this.#members.close();
+      throw error;
+    }
+  }
+
+  #moved(): void {
+    this.#isDirty = true;
+    this.#markDirty(true);
   }
 
   #hear(watch: AccountWatch, change: AccountChange): void {
@@ -103,8 +127,7 @@ export class PositionsFeed implements Feed {
         return;
       }
       case "coverage":
-        this.#isDirty = true;
-        this.#markDirty(true);
+        this.#moved();
         return;
       default:
         // Orders belong to another topic.
@@ -153,6 +176,7 @@ export class PositionsFeed implements Feed {
         rows.set(key, before !== undefined && isSameRow(before, row) ? before : row);
       }
     }
+    this.#chain?.addRows(rows, shown, now.wallMs);
     for (const [name, tap] of this.#taps) {
       if (tapped.has(name)) continue;
       tap.close();
@@ -180,19 +204,26 @@ export class PositionsFeed implements Feed {
 
   #coverage(isRefresh: boolean, shown: ReadonlyMap<Venue, CoverageRow>): Map<Venue, CoverageRow> {
     const rows = new Map<Venue, CoverageRow>();
-    for (const { venue, handle, fixed } of this.#members.all) {
-      const coverage = handle?.watch.coverage() ?? fixed;
-      if (coverage === null) continue;
+    const add = (venue: Venue, coverage: Coverage | null) => {
+      if (coverage === null) return;
       const row: CoverageRow = { mark: coverageMark(coverage), text: coverageText(coverage) };
       const before = shown.get(venue);
       const isSame = before !== undefined && (isRefresh ? before.text === row.text : before.mark === row.mark);
       rows.set(venue, isSame ? before : row);
-    }
+    };
+    for (const { venue, handle, fixed } of this.#members.all) add(venue, handle?.watch.coverage() ?? fixed);
+    if (this.#chain !== null) add(this.#chain.venue, this.#chain.coverage());
     return rows;
   }
 }
 
-function rowOf(position: PositionRow["position"], liquidationCount: number): PositionRow {
+/** The client-signed venue is no account of the portfolio where it is configured. */
+function chainAmong({ chain }: AccountSources, { venues }: AccountWish) {
+  if (chain === null || !venues.includes(chain.room.venue)) return { chain: null, venues };
+  return { chain, venues: venues.filter((venue) => venue !== chain.room.venue) };
+}
+
+function rowOf(position: AggregatedPosition, liquidationCount: number): PositionRow {
   const { asOf: _asOf, source: _source, ageMs: _ageMs, ...body } = position;
   return { position, body: JSON.stringify(body), liquidationCount };
 }

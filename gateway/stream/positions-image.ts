@@ -1,5 +1,6 @@
 /**
- * What a `positions` key shows at one moment: whole positions by `exchange|symbol|direction`, and coverage by venue.
+ * What a `positions` key shows at one moment: whole positions by `exchange|symbol|direction`, and their id where they have
+ * one, and coverage by venue.
  *
  * Invariant: folding the update between two images onto the first gives the second. Ages are those at the frame's `ts`
  * and make no difference between images.
@@ -7,11 +8,13 @@
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Venue } from "../../engine/domain/venue.js";
 import type { PositionEvent } from "../../engine/portfolio/position-changes.js";
-import type { AggregatedPosition } from "../../schemas/positions.js";
+import type { AggregatedPosition, VenuefiveStreamPosition } from "../../schemas/positions.js";
 import type { Image } from "./feed.js";
 
+type ShownPosition = AggregatedPosition | VenuefiveStreamPosition;
+
 export interface PositionRow {
-  readonly position: AggregatedPosition;
+  readonly position: ShownPosition;
   /** All of it but its time and source. */
   readonly body: string;
   /** How often the venue itself had reduced it. */
@@ -67,7 +70,7 @@ export class PositionsImage implements Image {
     return `{"events":${JSON.stringify(events)},"positions":[${texts.join(",")}]${coveragePart}}`;
   }
 
-  #rowText(position: AggregatedPosition): string {
+  #rowText(position: ShownPosition): string {
     return JSON.stringify({ ...position, ageMs: Math.max(0, this.#clock.wallMs() - position.asOf) });
   }
 }
@@ -82,16 +85,13 @@ function eventOf(before: PositionRow | undefined, row: PositionRow): PositionEve
   return row.liquidationCount > before.liquidationCount ? "liquidated" : "changed";
 }
 
+const VALUES = ["unrealizedPnl", "unrealizedPnlPercent", "collateral", "margin", "notional"] as const;
+
 /** A closed position has no value left. */
-function ended({
-  unrealizedPnl: _unrealizedPnl,
-  unrealizedPnlPercent: _unrealizedPnlPercent,
-  collateral: _collateral,
-  margin: _margin,
-  notional: _notional,
-  ...position
-}: AggregatedPosition): AggregatedPosition {
-  return { ...position, size: "0" };
+function ended(position: ShownPosition): ShownPosition {
+  const row: Record<string, unknown> = { ...position, size: "0" };
+  for (const name of VALUES) delete row[name];
+  return row as unknown as ShownPosition;
 }
 
 function coverageMembers(

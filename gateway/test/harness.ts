@@ -33,6 +33,7 @@ import { createLogger, type ServiceLogger } from "../app/log.js";
 import { MarketView } from "../api/market-view.js";
 import { Metrics } from "../app/metrics.js";
 import type { TradeDesk } from "../api/ports.js";
+import type { ClientSignedVenueParts } from "../api/routes/context.js";
 import { type ServedMoney, type Server, type ServerOptions, startServer } from "../app/server.js";
 import { TestClient } from "./client.js";
 import { createFakeRoom, type FakeRoom, fakeMarket, loadBook } from "./fake-room.js";
@@ -97,6 +98,8 @@ export interface HarnessOptions {
   readonly auth?: CallerAuth;
   /** Accounts and single-venue orders; absent: those routes are not served. */
   readonly trading?: (parts: TradingParts) => Promise<TradingDesk>;
+  /** The client-signed venue; absent: it is not configured. */
+  readonly clientSigned?: ClientSignedVenueParts;
   /** Server wallets; absent: those routes are not served. */
   readonly wallets?: Pick<WalletDeskParts, "provider" | "appendAct"> & Partial<WalletDeskParts>;
   /** Of the venues at which keys of these wallets can be registered; absent: those routes are not served. */
@@ -178,6 +181,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
       recorder: null,
       hash,
       owners,
+      ...(options.clientSigned === undefined ? {} : { clientSigned: options.clientSigned }),
       ...(walletDesk === undefined ? {} : { walletDesk }),
       ...(options.money === undefined ? {} : { money: options.money }),
       ...(options.keyDesk === undefined ? {} : { keyDesk: options.keyDesk }),

@@ -64,6 +64,7 @@ async function scraped(): Promise<string> {
       ],
       reconciled: () => ({ isRunning: false, last: null, problem: null }),
     },
+    clientSigned: null,
     venueKeys: () => new Map([["venueone", { active: 3, expiring: 1, unsettled: 2, retiring: 4, revoking: 5 }]]),
   } as unknown as MetricSources);
   await metrics.text();

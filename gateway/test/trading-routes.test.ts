@@ -650,8 +650,11 @@ describe("in cancel, amend, open orders and status,", () => {
 
   it("a venue that is no venue is 400, venuefive and one that does not run are 503", async () => {
     expect((await send("GET", "/api/trading/nope/orders/7/status", undefined, header)).status).toBe(400);
-    for (const venue of ["venuefive", "venuethree"]) {
-      const reply = await send("GET", `/api/trading/${venue}/orders/7/status`, undefined, header);
+    for (const [venue, id] of [
+      ["venuefive", `0x${"ab".repeat(32)}`],
+      ["venuethree", "7"],
+    ]) {
+      const reply = await send("GET", `/api/trading/${venue}/orders/${id}/status`, undefined, header);
       expect([reply.status, at(reply, "details.reason")]).toEqual([503, "NOT_CONFIGURED"]);
     }
   });
@@ -964,7 +967,7 @@ describe("among the methods,", () => {
       ["/api/trading/venueone/orders", "POST, DELETE, OPTIONS"],
       ["/api/trading/venueone/orders/77", "PATCH, DELETE, OPTIONS"],
       ["/api/trading/venueone/orders/open", "GET, HEAD, PATCH, DELETE, OPTIONS"],
-      ["/api/trading/venuefive/orders", "DELETE, OPTIONS"],
+      ["/api/trading/venuefive/orders", "GET, HEAD, POST, DELETE, OPTIONS"],
       [`/api/trading/venueone/positions/${ADDRESS}`, "GET, HEAD, OPTIONS"],
       ["/api/trade/kill-switch", "GET, HEAD, POST, OPTIONS"],
     ] as const) {

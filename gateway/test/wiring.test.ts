@@ -9,11 +9,16 @@ import { ServiceError } from "../../engine/domain/errors.js";
 import { type Config, readConfig } from "../app/config.js";
 import { StartError } from "../children/start-error.js";
 import { StreamClient } from "../stream/test/stream-client.js";
-import { createService, type Service } from "../app/wiring.js";
+import { createService, type Service, type ServiceOverrides } from "../app/wiring.js";
 import { TestClient } from "./client.js";
 import { createFakeRoom, type FakeRoom, fakeMarket, loadBook } from "./fake-room.js";
 import { PROVEN_AHEAD_NS } from "./harness.js";
 import { anInstrument } from "../../engine/domain/test/instruments.js";
+import {
+  aChainPosition,
+  FakeClientSignedRoom,
+  PAIR_SYMBOLS,
+} from "../../engine/portfolio/test/fake-client-signed-room.js";
 
 const CREDENTIALS = { venueone: { privateKey: "0xkey-of-one" } };
 const CLOSE = { symbol: "BTC", direction: "LONG", size: "0.25", credentials: CREDENTIALS };
@@ -50,8 +55,12 @@ function rooms(): { readonly all: FakeRoom[]; readonly one: FakeRoom; readonly t
   return { all: [one, two], one, two };
 }
 
-async function start(all: readonly FakeRoom[], overrides: Readonly<Record<string, string>> = {}): Promise<Service> {
-  const service = await createService(config(overrides), { rooms: all });
+async function start(
+  all: readonly FakeRoom[],
+  overrides: Readonly<Record<string, string>> = {},
+  others: Pick<ServiceOverrides, "clientSigned"> = {},
+): Promise<Service> {
+  const service = await createService(config(overrides), { rooms: all, ...others });
   services.push(service);
   // The start, or any pause, may take longer than a book stays fresh.
   const provenNs = createSystemClock().monoNs() + PROVEN_AHEAD_NS;
@@ -215,5 +224,34 @@ describe("createService", () => {
     await Promise.all([service.stop(), service.stop()]);
     await service.stop();
     expect(stopCount).toBe(2);
+  });
+});
+
+describe("a service with a client-signed venue", () => {
+  const ADDRESS = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
+
+  it("shows its positions over HTTP and on the stream, and stops it at the end", async () => {
+    const room = new FakeClientSignedRoom();
+    room.positions.set(ADDRESS, [aChainPosition()]);
+    const service = await start(rooms().all, {}, { clientSigned: { room, symbols: PAIR_SYMBOLS } });
+    const client = new TestClient(service.url);
+    const reply = await client.get(`/api/trading/positions/all/${ADDRESS}`);
+    expect(reply.body).toMatchObject({ data: { positions: { venuefive: { count: 1 } } } });
+    await client.stop();
+    const watcher = await StreamClient.open(service.port);
+    await watcher.subscribe({ topic: "positions", walletAddress: ADDRESS, exchanges: ["venuefive"] });
+    expect([...watcher.folds.values()].map(({ rows }) => rows.size)).toEqual([1]);
+    await watcher.stop();
+    await service.stop();
+    expect([room.startCount, room.stopCount, room.listenerCount]).toEqual([1, 1, 0]);
+  });
+
+  it("that fails at its start listens all the same", async () => {
+    const room = new FakeClientSignedRoom();
+    room.start = () => Promise.reject(new Error("no chain"));
+    const service = await start(rooms().all, {}, { clientSigned: { room, symbols: PAIR_SYMBOLS } });
+    const client = new TestClient(service.url);
+    expect((await client.get("/ready")).status).toBe(200);
+    await client.stop();
   });
 });

@@ -30,7 +30,7 @@ import { OPERATIONS } from "../../../schemas/operations.js";
 import { compileSerialiser } from "../../../schemas/serialise.js";
 import { ACCOUNT_HEADERS } from "../../accounts/account-access.js";
 import { accountAddress, type AccountRef } from "../../accounts/account-reads.js";
-import { coverageOf, isComplete, notConfigured, readError } from "../../accounts/read-errors.js";
+import { coverageOf, isComplete, notApplicable, notConfigured, readError } from "../../accounts/read-errors.js";
 import { jsonRoute } from "../../http/json-route.js";
 import type { Route } from "../../http/route.js";
 import { addressOnAll, addressOnVenue } from "./address-reads.js";
@@ -43,6 +43,7 @@ interface AccountState {
 
 const MONEY_PLACES = 8;
 const PERCENT_PLACES = 4;
+const OWN_MONEY = "the money is in the wallet itself, and in no total: GET /api/trading/venuefive/balances";
 
 export function balanceRoutes(context: TradingContext): Route[] {
   return [allRoute(context), venueRoute(context)];
@@ -130,7 +131,7 @@ function totalsOf(accounts: readonly AccountBalance[]) {
 }
 
 function allRoute(context: TradingContext): Route {
-  const { clock, view, trading } = context;
+  const { clock, view, trading, clientSigned } = context;
   const serialise = compileSerialiser(allBalancesReplySchema);
 
   async function readVenue(
@@ -150,7 +151,10 @@ function allRoute(context: TradingContext): Route {
     headers: ACCOUNT_HEADERS,
     sends: false,
     async answer(ask) {
-      const { walletAddress, parts, coverage } = await addressOnAll(context, ask, "FAILED_TO_FETCH_ACCOUNT", readVenue);
+      const { walletAddress, parts, coverage } = await addressOnAll(context, ask, "FAILED_TO_FETCH_ACCOUNT", {
+        venue: readVenue,
+        chain: () => (clientSigned === undefined ? notConfigured("venuefive") : notApplicable(OWN_MONEY)),
+      });
       const accounts = parts.flatMap((part) => (part.row === null ? [] : [part.row]));
       const data = { accounts, totals: { ...totalsOf(accounts), complete: isComplete(coverage) } };
       return { text: serialise({ success: true, walletAddress, data, coverage, timestamp: clock.wallMs() }) };

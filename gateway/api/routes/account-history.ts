@@ -115,7 +115,7 @@ async function addressPage<T>(
   ) => Promise<Read<HistoryPage<T>>>,
 ): Promise<AddressPage<T>> {
   const { trading, view } = context;
-  const venue = exchangeOf(ask.params["exchange"] ?? "");
+  const venue = exchangeOf(ask.params["exchange"] ?? "", "read");
   const walletAddress = checkWalletAddress(ask.params["walletAddress"] ?? "", venue);
   const asked = validate(ask.query);
   const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);

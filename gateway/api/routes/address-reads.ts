@@ -4,7 +4,7 @@ import type { VenueRoom } from "../../../engine/ports.js";
 import type { Coverage, CoverageByVenue } from "../../../schemas/account-common.js";
 import { addressBlocks, checkWalletAddress, exchangeOf, tradingRoom } from "../../accounts/account-access.js";
 import { type AccountRef, requirePathsAccount } from "../../accounts/account-reads.js";
-import { notConfigured, requireSomeAnswer } from "../../accounts/read-errors.js";
+import { requireSomeAnswer } from "../../accounts/read-errors.js";
 import type { Ask } from "../../http/json-route.js";
 import type { TradingContext } from "./order-desk-call.js";
 
@@ -17,7 +17,7 @@ interface AddressOnVenue {
 
 /** The `{exchange}` and `{walletAddress}` of the path, with the credentials that the caller may use for them. */
 export async function addressOnVenue({ trading, view }: TradingContext, ask: Ask): Promise<AddressOnVenue> {
-  const venue = exchangeOf(ask.params["exchange"] ?? "");
+  const venue = exchangeOf(ask.params["exchange"] ?? "", "read");
   const walletAddress = checkWalletAddress(ask.params["walletAddress"] ?? "", venue);
   const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);
   const room = tradingRoom(view, venue);
@@ -33,23 +33,30 @@ interface AddressOnAll<Part> {
   readonly coverage: CoverageByVenue;
 }
 
+/** How each is read; `chain`: the client-signed venue, of which the reader keeps the part itself. */
+interface VenueReaders<Part> {
+  readonly venue: (venue: RoutableVenue, ref: AccountRef) => Promise<Part>;
+  readonly chain: (walletAddress: string, payer: string | null) => Coverage | Promise<Coverage>;
+}
+
 /** The `{walletAddress}` of the path on every venue. Throws `failure` where none of them can be read. */
 export async function addressOnAll<Part extends { readonly coverage: Coverage }>(
   { trading }: TradingContext,
   ask: Ask,
   failure: Parameters<typeof requireSomeAnswer>[1],
-  readVenue: (venue: RoutableVenue, ref: AccountRef) => Promise<Part>,
+  { venue: readVenue, chain: readChain }: VenueReaders<Part>,
 ): Promise<AddressOnAll<Part>> {
   const walletAddress = checkWalletAddress(ask.params["walletAddress"] ?? "", null);
   const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);
   const payer = ask.caller.keyId;
-  const parts = await Promise.all(
-    ROUTABLE_VENUES.map((venue) =>
+  const [venuefive, ...parts] = await Promise.all([
+    readChain(walletAddress, payer),
+    ...ROUTABLE_VENUES.map((venue) =>
       readVenue(venue, { walletAddress, block: blocks[venue] ?? null, payer, takesAnyAccount: true }),
     ),
-  );
+  ]);
   const routable = Object.fromEntries(ROUTABLE_VENUES.map((venue, index) => [venue, parts[index]?.coverage]));
-  const coverage = { ...(routable as Omit<CoverageByVenue, "venuefive">), venuefive: notConfigured("venuefive") };
+  const coverage = { ...(routable as Omit<CoverageByVenue, "venuefive">), venuefive };
   requireSomeAnswer(coverage, failure);
   return { walletAddress, parts, coverage };
 }

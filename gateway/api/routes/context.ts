@@ -1,4 +1,5 @@
 /** What every route is built from. */
+import type { ClientSignedRoom } from "../../../engine/client-signed-room.js";
 import type { RoutableVenue } from "../../../engine/domain/venue.js";
 import type { Recorder } from "../../../engine/recorder/recorder.js";
 import type { VenueMoney } from "../../../engine/venue-money.js";
@@ -21,6 +22,13 @@ export interface RouteMetrics {
   text(): Promise<string>;
 }
 
+/** A venue whose orders its callers sign. */
+export interface ClientSignedVenueParts {
+  readonly room: ClientSignedRoom;
+  /** Of its pair map. */
+  readonly symbols: ReadonlySet<string>;
+}
+
 export interface RouteContext extends JsonRouteParts {
   readonly view: MarketView;
   readonly desk: TradeDesk;
@@ -37,6 +45,8 @@ export interface RouteContext extends JsonRouteParts {
   readonly version: string;
   /** Accounts and single-venue orders; absent: those routes are not served. */
   readonly trading?: TradingDesk;
+  /** Absent: it is not configured, and its reads say so. */
+  readonly clientSigned?: ClientSignedVenueParts;
   /** Server wallets; absent: there is no provider of them, and those routes are not served. */
   readonly walletDesk?: WalletDesk;
   /** Keys of server wallets at venues; absent: there are none, and those routes are not served. */

@@ -25,7 +25,7 @@ function statusRoute(context: TradingContext): Route {
     headers: ACCOUNT_HEADERS,
     sends: false,
     async answer(ask) {
-      const venue = exchangeOf(ask.params["exchange"] ?? "");
+      const venue = exchangeOf(ask.params["exchange"] ?? "", "read");
       const orderId = checkOrderId(ask.params["orderId"] ?? "");
       const query = checkedQuery(validate, ask.query);
       tradingRoom(view, venue);
@@ -55,7 +55,7 @@ function openRoute(context: TradingContext): Route {
     headers: ACCOUNT_HEADERS,
     sends: false,
     async answer(ask) {
-      const venue = exchangeOf(ask.params["exchange"] ?? "");
+      const venue = exchangeOf(ask.params["exchange"] ?? "", "read");
       const query = checkedQuery(validate, ask.query);
       tradingRoom(view, venue);
       const credentials = await callerBlock(trading.wallets, ask, venue);

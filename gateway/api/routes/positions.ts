@@ -22,6 +22,7 @@ import {
   allPositionsReplySchema,
   nativePositionsQuerySchema,
   nativePositionsReplySchema,
+  type VenuefivePosition,
   venuePositionsReplySchema,
 } from "../../../schemas/positions.js";
 import { compileSerialiser } from "../../../schemas/serialise.js";
@@ -42,7 +43,10 @@ import {
   type PositionContract,
   uncountedNative,
 } from "../../accounts/position-views.js";
-import { notConfigured, positionsCoverage, readError } from "../../accounts/read-errors.js";
+import { chainCoverage } from "../../accounts/chain-errors.js";
+import { chainPosition } from "../../accounts/chain-views.js";
+import { isEvmAddress } from "../../accounts/names.js";
+import { notApplicable, notConfigured, positionsCoverage, readError } from "../../accounts/read-errors.js";
 import { checkedQuery, jsonRoute } from "../../http/json-route.js";
 import type { MarketView } from "../market-view.js";
 import type { Route } from "../../http/route.js";
@@ -73,6 +77,8 @@ function contractOf(view: MarketView, { venue, symbol, uncounted }: VenuePositio
   return instrument === null ? null : { instrument, market: view.market(venue, symbol) };
 }
 
+const FOREIGN_ADDRESS = "no address of venuefive's chain has this form";
+
 interface VenueRows {
   readonly rows: AggregatedPosition[];
   readonly coverage: Coverage;
@@ -88,6 +94,19 @@ async function readVenue(context: TradingContext, venue: RoutableVenue, ref: Acc
   return { rows, coverage: positionsCoverage(venue, read) };
 }
 
+async function readChain(
+  { clientSigned, trading }: TradingContext,
+  walletAddress: string,
+  payer: string | null,
+): Promise<{ readonly rows: VenuefivePosition[]; readonly coverage: Coverage }> {
+  if (clientSigned === undefined) return { rows: [], coverage: notConfigured("venuefive") };
+  if (!isEvmAddress(walletAddress)) return { rows: [], coverage: notApplicable(FOREIGN_ADDRESS) };
+  const { room } = clientSigned;
+  const read = await trading.reads.readChain(payer, (options) => room.readPositions(walletAddress, options));
+  const rows = read.ok ? read.value.map((position) => chainPosition(position, walletAddress)) : [];
+  return { rows, coverage: chainCoverage(room, read) };
+}
+
 function allRoute(context: TradingContext): Route {
   const { clock } = context;
   const serialise = compileSerialiser(allPositionsReplySchema);
@@ -96,12 +115,15 @@ function allRoute(context: TradingContext): Route {
     headers: ACCOUNT_HEADERS,
     sends: false,
     async answer(ask) {
-      const { walletAddress, parts, coverage } = await addressOnAll(
-        context,
-        ask,
-        "FAILED_TO_FETCH_POSITIONS",
-        (venue, ref) => readVenue(context, venue, ref),
-      );
+      let ofChain: VenuefivePosition[] = [];
+      const { walletAddress, parts, coverage } = await addressOnAll(context, ask, "FAILED_TO_FETCH_POSITIONS", {
+        venue: (venue, ref) => readVenue(context, venue, ref),
+        chain: async (address, payer) => {
+          const chain = await readChain(context, address, payer);
+          ofChain = chain.rows;
+          return chain.coverage;
+        },
+      });
       const positions = parts.flatMap((part) => part.rows);
       return {
         text: serialise({
@@ -109,7 +131,8 @@ function allRoute(context: TradingContext): Route {
           walletAddress,
           positions,
           totalPositions: positions.length,
-          data: { positions: { venuefive: { positions: [], count: 0 } } },
+          // Interface spec 4.9 nests them: who closes what the flat list names cannot close these here.
+          data: { positions: { venuefive: { positions: ofChain, count: ofChain.length } } },
           coverage,
           timestamp: clock.wallMs(),
         }),

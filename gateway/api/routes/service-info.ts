@@ -17,7 +17,15 @@ import {
   timeReplySchema,
 } from "../../../schemas/service.js";
 import { asServiceError } from "../../http/error-reply.js";
-import { custodyStatus, readyParts, recordingStatus, storeStatusRow, venueStatus } from "../status.js";
+import {
+  clientSignedPart,
+  clientSignedStatus,
+  custodyStatus,
+  readyParts,
+  recordingStatus,
+  storeStatusRow,
+  venueStatus,
+} from "../status.js";
 import { askerOf, type Caller, PUBLIC_CALLER } from "../../http/caller.js";
 import { payerOfKey, payersOf } from "../../http/caller-tags.js";
 import { CREDENTIALS_HEADER, readVenueCredentials } from "../venue-credentials.js";
@@ -121,13 +129,14 @@ function healthRoute({ edge, clock, startedAtMs, version }: RouteContext): Route
   };
 }
 
-function readyRoute({ edge, clock, view, desk, records, recorder, walletDesk }: RouteContext): Route {
+function readyRoute({ edge, clock, view, desk, records, recorder, walletDesk, clientSigned }: RouteContext): Route {
   const serialise = compileSerialiser(readyReplySchema);
   return {
     operation: OPERATIONS.ready,
     handle(response) {
       const custody = walletDesk?.status() ?? null;
       const parts = readyParts(view, desk, recordingStatus(records, recorder), edge.closing, custody);
+      if (clientSigned !== undefined) parts.push(clientSignedPart(clientSigned.room.status()));
       const missing = parts.filter((part) => !part.ready).map((part) => part.name);
       if (missing.length > 0)
         throw new ServiceError("NOT_READY", { parts: missing.join(", "), ready: false, components: parts });
@@ -137,7 +146,7 @@ function readyRoute({ edge, clock, view, desk, records, recorder, walletDesk }: 
 }
 
 function statusRoute(context: RouteContext): Route {
-  const { edge, clock, view, startedAtMs, version } = context;
+  const { edge, clock, view, startedAtMs, version, clientSigned } = context;
   const serialise = compileSerialiser(statusReplySchema);
   return {
     operation: OPERATIONS.status,
@@ -151,6 +160,7 @@ function statusRoute(context: RouteContext): Route {
         uptimeMs: Math.max(0, nowMs - startedAtMs),
         venues: view.rooms.map((room) => venueStatus(room, clock.monoNs())),
         unconfigured: view.unconfigured(),
+        ...(clientSigned === undefined ? {} : { clientSigned: clientSignedStatus(clientSigned.room.status()) }),
         ...(caller.scopes.has("read") || seesAll(caller) ? ordersStatus(context, caller) : {}),
         ...(seesAll(caller) ? serviceStatus(context) : {}),
       };

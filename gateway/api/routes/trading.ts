@@ -2,6 +2,7 @@
 import { accountHistoryRoutes } from "./account-history.js";
 import { balanceRoutes } from "./account-balances.js";
 import { closeEverythingRoute } from "./close-everything.js";
+import { clientSignedRoutes } from "./client-signed.js";
 import type { RouteContext } from "./context.js";
 import type { Route } from "../../http/route.js";
 import { orderChangeRoutes } from "./order-changes.js";
@@ -24,6 +25,7 @@ export function tradingRoutes(context: RouteContext): Route[] {
     ...balanceRoutes(withDesk),
     ...orderReadRoutes(withDesk),
     ...accountHistoryRoutes(withDesk),
+    ...clientSignedRoutes(withDesk),
     ...switchRoutes(withDesk),
   ];
 }

@@ -164,7 +164,8 @@ export class Fold {
     };
     if (events !== undefined && events.length !== positions.length) throw new Error(`${this.sub}: events do not pair`);
     for (const [index, row] of positions.entries()) {
-      const key = `${String(row["exchange"])}|${String(row["symbol"])}|${String(row["direction"])}`;
+      const id = row["positionId"] === undefined ? "" : `|${String(row["positionId"])}`;
+      const key = `${String(row["exchange"])}|${String(row["symbol"])}|${String(row["direction"])}${id}`;
       const event = events?.[index] ?? "";
       const isGone = row["size"] === "0";
       if (events !== undefined) {

@@ -4,6 +4,8 @@
  */
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import { silentLogger } from "../../../engine/domain/logger.js";
+import type { ClientSignedRoom } from "../../../engine/client-signed-room.js";
+import { ChainPortfolio } from "../../../engine/portfolio/chain-portfolio.js";
 import { Portfolio } from "../../../engine/portfolio/portfolio.js";
 import type { ResolvedExecution } from "../../../engine/portfolio/resolved-executions.js";
 import { AccountVenue } from "../../../engine/portfolio/test/fake-accounts.js";
@@ -238,10 +240,11 @@ export class VirtualStream {
   readonly turnBytes: number[] = [];
   #bytesBefore = 0;
 
-  /** `transfers`: money of server wallets; absent: that topic is not served. */
+  /** `transfers`: money of server wallets; absent: that topic is not served. `clientSigned`: absent: it is not configured. */
   constructor(
     limits: Partial<StreamLimits> = {},
     transfers: ((clock: VirtualClock) => Omit<StreamTransfers, "hash" | "logger">) | null = null,
+    clientSigned: ClientSignedRoom | null = null,
   ) {
     this.markets = {
       btcOne: fakeMarket(anInstrument(), { deepTier: true }),
@@ -294,7 +297,14 @@ export class VirtualStream {
         defer: (run) => void this.#deferred.push(run),
         epoch: "virtual",
         refusedTickers: new Set(),
-        accounts: { portfolio: this.portfolio, hash, wallets: (walletId, ownerId) => this.wallets(walletId, ownerId) },
+        accounts: {
+          portfolio: this.portfolio,
+          hash,
+          wallets: (walletId, ownerId) => this.wallets(walletId, ownerId),
+          ...(clientSigned === null
+            ? {}
+            : { chain: new ChainPortfolio({ room: clientSigned, clock, logger: silentLogger }) }),
+        },
         ...(transfers === null ? {} : { transfers: { ...transfers(clock), hash, logger: silentLogger } }),
       },
     );

@@ -1,0 +1,226 @@
+/**
+ * Positions of addresses at a client-signed venue, read again with each block of its chain while somebody listens. Every
+ * address is read once, however many listen to it.
+ *
+ * Invariants: no read begins while one of the same address runs. What was read stays shown, with its time, while reads fail.
+ * Bounds: `addressesMax` addresses, half of them for one key; IN_FLIGHT_MAX reads at once; LOOKS_PER_MINUTE and a burst of BURST, so that
+ * more addresses than that are read less often than each block; the read that waits longest goes first.
+ */
+import type { ClientSignedPosition, ClientSignedRoom } from "../client-signed-room.js";
+import type { Clock, TimerHandle } from "../domain/clock.js";
+import { within } from "../domain/deadline.js";
+import type { Logger } from "../domain/logger.js";
+import { SharedRoom } from "../domain/shared-room.js";
+import { LIMITED_PAUSE_MS, LOOK_TIMEOUT_MS } from "./account-reads.js";
+import { NO_ANSWER_YET } from "./coverage.js";
+import type { Coverage, CoverageError } from "./portfolio-types.js";
+
+export interface ChainPortfolioOptions {
+  readonly room: ClientSignedRoom;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly addressesMax?: number;
+}
+
+/** What is known of one address. */
+export interface ChainWatch {
+  /** Null before the first answer. */
+  readonly positions: readonly ClientSignedPosition[] | null;
+  readonly asOfMs: number | null;
+  /** It has been read, or it is known why it cannot be. */
+  readonly isSettled: boolean;
+  coverage(): Coverage;
+}
+
+export interface ChainHandle {
+  readonly watch: ChainWatch;
+  close(): void;
+}
+
+interface Watch extends ChainWatch {
+  readonly address: string;
+  readonly payer: string | null;
+  readonly listeners: Set<() => void>;
+  positions: readonly ClientSignedPosition[] | null;
+  asOfMs: number | null;
+  isSettled: boolean;
+  error: CoverageError | null;
+  isDue: boolean;
+  isRunning: boolean;
+  /** Monotonic; of its last look. */
+  lookedNs: number;
+}
+
+const ADDRESSES_MAX = 1_000;
+const IN_FLIGHT_MAX = 4;
+const LOOKS_PER_MINUTE = 300;
+const GAP_MS = 60_000 / LOOKS_PER_MINUTE;
+/** Looks that may begin at once after a quiet while: somebody waits for the first of each address. */
+const BURST = 20;
+/** Of the chain. */
+const BLOCK_MS = 2_000;
+/** Time the room may need after its own timeout to report it. */
+const GRACE_MS = 250;
+const PAUSE_MS_MAX = 600_000;
+/** A timer may fire slightly early. */
+const EDGE_MS = 0.5;
+
+export class ChainPortfolio {
+  readonly room: ClientSignedRoom;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #places: SharedRoom;
+  readonly #watches = new Map<string, Watch>();
+  #endBlocks: (() => void) | null = null;
+  #inFlight = 0;
+  /** No look begins before; a quiet while puts it back by a burst. */
+  #freeAtMs = Number.NEGATIVE_INFINITY;
+  #timer: TimerHandle | null = null;
+
+  constructor({ room, clock, logger, addressesMax = ADDRESSES_MAX }: ChainPortfolioOptions) {
+    this.room = room;
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#places = new SharedRoom(addressesMax);
+  }
+
+  get addressCount(): number {
+    return this.#watches.size;
+  }
+
+  /** `onChange`: positions or coverage are others; it may not throw. Returns null where too many addresses are watched. */
+  open(address: string, onChange: () => void, payer: string | null): ChainHandle | null {
+    const name = address.toLowerCase();
+    const known = this.#watches.get(name);
+    if (known === undefined && !this.#places.enter(payer)) return null;
+    const watch = known ?? this.#watch(name, payer);
+    // A listener of its own for each who opens, also where two bring the same function.
+    const listener = () => onChange();
+    watch.listeners.add(listener);
+    this.#endBlocks ??= this.room.onBlock(() => this.#onBlock());
+    this.#pump();
+    return { watch, close: () => this.#leave(watch, listener) };
+  }
+
+  stop(): void {
+    for (const watch of this.#watches.values()) watch.listeners.clear();
+    this.#watches.clear();
+    this.#rest();
+  }
+
+  #watch(address: string, payer: string | null): Watch {
+    const watch: Watch = {
+      ...{ address, payer, listeners: new Set<() => void>(), positions: null, asOfMs: null },
+      ...{ isSettled: false, error: null, isDue: true, isRunning: false, lookedNs: -1 },
+      coverage: () => this.#coverageOf(watch),
+    };
+    this.#watches.set(address, watch);
+    return watch;
+  }
+
+  #leave(watch: Watch, listener: () => void): void {
+    if (!watch.listeners.delete(listener) || watch.listeners.size > 0) return;
+    this.#watches.delete(watch.address);
+    this.#places.leave(watch.payer);
+    if (this.#watches.size === 0) this.#rest();
+  }
+
+  /** Nobody listens. */
+  #rest(): void {
+    this.#endBlocks?.();
+    this.#endBlocks = null;
+    if (this.#timer !== null) this.#clock.clearTimer(this.#timer);
+    this.#timer = null;
+  }
+
+  #coverageOf({ positions, asOfMs, error }: Watch): Coverage {
+    const isKnown = positions !== null;
+    const isLive = error === null && isKnown && this.room.status().state === "LIVE";
+    return {
+      state: error !== null || !isKnown ? "ERROR" : isLive ? "LIVE" : "SNAPSHOT",
+      mode: "poll",
+      asOf: asOfMs,
+      source: isKnown ? "venue" : null,
+      intervalMs: Math.max(BLOCK_MS, Math.ceil(this.#watches.size * GAP_MS)),
+      error: error ?? (isKnown ? null : NO_ANSWER_YET),
+    };
+  }
+
+  #onBlock(): void {
+    for (const watch of this.#watches.values()) watch.isDue = true;
+    this.#pump();
+  }
+
+  /** Begins what may begin now, and comes back when the next may. */
+  #pump(): void {
+    if (this.#timer !== null) return;
+    while (this.#inFlight < IN_FLIGHT_MAX) {
+      const next = this.#next();
+      if (next === null) return;
+      const waitMs = this.#freeAtMs - this.#nowMs();
+      if (waitMs > EDGE_MS) {
+        this.#timer = this.#clock.setTimer(() => {
+          this.#timer = null;
+          this.#pump();
+        }, waitMs);
+        return;
+      }
+      this.#freeAtMs = Math.max(this.#freeAtMs, this.#nowMs() - BURST * GAP_MS) + GAP_MS;
+      void this.#look(next);
+    }
+  }
+
+  /** The one that was looked at longest ago. */
+  #next(): Watch | null {
+    let next: Watch | null = null;
+    for (const watch of this.#watches.values())
+      if (watch.isDue && !watch.isRunning && (next === null || watch.lookedNs < next.lookedNs)) next = watch;
+    return next;
+  }
+
+  async #look(watch: Watch): Promise<void> {
+    watch.isDue = false;
+    watch.isRunning = true;
+    watch.lookedNs = this.#clock.monoNs();
+    this.#inFlight++;
+    const { lane, error: before } = { lane: watch.isSettled ? "background" : "read", error: watch.error } as const;
+    const read = await this.#read(watch, lane);
+    this.#inFlight--;
+    watch.isRunning = false;
+    const wasSettled = watch.isSettled;
+    watch.isSettled = true;
+    if (read.ok) {
+      watch.error = null;
+      watch.positions = read.value;
+      watch.asOfMs = read.asOfMs;
+    } else {
+      watch.error = { code: read.code, message: read.message };
+      const isLimited = read.code === "RATE_LIMITED" || read.code === "BREAKER_OPEN";
+      const pauseMs = isLimited ? Math.min(read.retryAfterMs ?? LIMITED_PAUSE_MS, PAUSE_MS_MAX) : 0;
+      this.#freeAtMs = Math.max(this.#freeAtMs, this.#nowMs() + pauseMs);
+      // Without a block nobody comes back by itself.
+      watch.isDue ||= isLimited;
+    }
+    if (read.ok || !wasSettled || before?.code !== read.code) for (const listener of watch.listeners) listener();
+    this.#pump();
+  }
+
+  /** A bug of the room must not end the watch: it counts as an unreadable reply. */
+  async #read({ address, payer }: Watch, lane: "background" | "read") {
+    const failed = (code: "TIMEOUT" | "BAD_RESPONSE", message: string) =>
+      ({ ok: false, code, message, retryAfterMs: null }) as const;
+    try {
+      const asked = this.room.readPositions(address, { timeoutMs: LOOK_TIMEOUT_MS, lane, payer });
+      const answer = await within(this.#clock, asked, LOOK_TIMEOUT_MS + GRACE_MS);
+      return answer.done ? answer.value : failed("TIMEOUT", `no answer within ${LOOK_TIMEOUT_MS} ms`);
+    } catch (error) {
+      const errorName = error instanceof Error ? error.name : "unknown";
+      this.#logger.error("portfolio.read_failed", { venue: this.room.venue, errorName });
+      return failed("BAD_RESPONSE", "the answer could not be read");
+    }
+  }
+
+  #nowMs(): number {
+    return this.#clock.monoNs() / 1e6;
+  }
+}
