@@ -10,6 +10,8 @@ import type { MarketRoom } from "../../engine/ports.js";
 import { VENUES } from "../../feeds/registry.js";
 import type { RoomParts } from "../../feeds/shared/room/venue-descriptor.js";
 import { type CustodyConfig, readCustody } from "./config-custody.js";
+import type { VenuefiveConfig } from "../../feeds/venuefive/descriptor.js";
+import { readClientSigned } from "./config-client-signed.js";
 import { readTransfers, type TransferConfig } from "./config-chains.js";
 import { type OutsideSignerConfig, readOutsideSigner } from "./config-outside-signer.js";
 import { CONTROL_NAMES, type UnknownName, unknownNames } from "./config-names.js";
@@ -71,6 +73,8 @@ export interface Config extends AccessConfig {
   /** Null: there are none of an outside signer. */
   readonly outsideSigner: OutsideSignerConfig | null;
   readonly transfers: TransferConfig;
+  /** Null: the venue whose orders its callers sign is not run. */
+  readonly clientSigned: VenuefiveConfig | null;
   readonly closeDefaults: {
     readonly maxSlippageBps: number;
     readonly maxQuoteAgeMs: number;
@@ -213,6 +217,7 @@ function assemble(
     custody: readCustody(values, isPublic, readFile, problems),
     outsideSigner: readOutsideSigner(values, { isPublic, machine, readFile }, problems),
     transfers: readTransfers(values, profile === "serve", problems),
+    clientSigned: readClientSigned(values, profile === "serve", problems),
     guards: readGuards(values, problems),
     serverSecret: values.SERVER_SECRET === "" ? null : Buffer.from(values.SERVER_SECRET, "hex"),
     quoteRatePpm: readQuoteRates(values.QUOTE_RATES, problems),

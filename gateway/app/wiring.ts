@@ -34,6 +34,7 @@ import { type Administration, openAdministration, type OpenAdministration } from
 import { openAuthentication } from "./authentication.js";
 import { appendOrLog } from "./audit-rows.js";
 import { type ServedClientSigned, startClientSigned } from "./client-signed.js";
+import { createClientSigned } from "./client-signed-room.js";
 import type { Config } from "./config.js";
 import { createLogger, type ServiceLogger } from "./log.js";
 import { MarketView } from "../api/market-view.js";
@@ -143,7 +144,7 @@ export async function createService(config: Config, overrides: ServiceOverrides 
     const { store, recording, rooms } = foundation;
     const wallets = await startWallets({ ...builder, ...foundation });
     const [clientSigned] = await Promise.all([
-      startClientSigned(overrides.clientSigned ?? null, builder),
+      startClientSigned(overrides.clientSigned ?? createClientSigned(config.clientSigned, builder, store), builder),
       waitForBooks(rooms, clock),
     ]);
     const server = await listen(builder, foundation, services, { portfolio, ...clientSigned }, wallets);

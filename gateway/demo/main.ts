@@ -17,6 +17,7 @@ import { takeEnvironment } from "../app/process-environment.js";
 import { loadConfigOrExit, runService } from "../app/run.js";
 import { GIFTS, GiftWallets } from "./gift-wallets.js";
 import { type ChainUrls, MONEY_DEFAULTS, moneySettings } from "./local-money.js";
+import { type LocalVenuefive, venuefiveSettings } from "./local-venuefive.js";
 import { makeThrowawayCustody } from "./throwaway-custody.js";
 
 /**
@@ -50,6 +51,8 @@ type LocalVenueUrls = Readonly<Record<RoutableVenue, VenueUrls>> & {
   readonly chains: ChainUrls;
   /** Why there are none; null where they run. */
   readonly chainProblem: string | null;
+  readonly venuefive: LocalVenuefive | null;
+  readonly venuefiveProblem: string | null;
 };
 
 /** Environment variables for all venues. */
@@ -73,7 +76,7 @@ const venuesChild = fork(
     // A process group of its own: a terminal's Ctrl-C is for this process, which stops the service first. The child
     // ends when its channel does.
     detached: true,
-    env: { ...process.env, SIM_UNLIMITED: "1", SIM_CHAINS: "1", SIM_BLOCK_SECONDS },
+    env: { ...process.env, SIM_UNLIMITED: "1", SIM_CHAINS: "1", SIM_VENUEFIVE: "1", SIM_BLOCK_SECONDS },
   },
 );
 let isReady = false;
@@ -84,6 +87,7 @@ const config = loadConfigOrExit({
   ...environment,
   ...ofVenues((_, venue) => urlSettings(DESCRIPTORS[venue], urls[venue])),
   ...moneySettings(urls.chains),
+  ...venuefiveSettings(urls.venuefive),
 });
 const demoWallet = mintDemoWallet();
 const wallets = new MemoryCredentials([{ ownerId: null, ...demoWallet, credentials: DEMO_CREDENTIALS }]);
@@ -159,6 +163,7 @@ function guide(url: string, venues: LocalVenueUrls): string {
       `local ${venue}`,
       `${venues[venue].restUrl}${HINTS[index] ?? ""}`,
     ]),
+    ["local venuefive", venuefiveText(venues)],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   return [
@@ -171,6 +176,11 @@ function guide(url: string, venues: LocalVenueUrls): string {
     "",
     "",
   ].join("\n");
+}
+
+function venuefiveText({ venuefive, venuefiveProblem }: LocalVenueUrls): string {
+  if (venuefive === null) return `not here: ${venuefiveProblem ?? "it does not run"}`;
+  return `${venuefive.rpcUrl}  (a chain; the demo trader's position and order there are signed by its wallet, and read by address)`;
 }
 
 function moneyText(url: string, { chainProblem }: LocalVenueUrls): string {
