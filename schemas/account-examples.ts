@@ -2,7 +2,7 @@
 import { ROUTABLE_VENUE_WORDS } from "./common.js";
 import { EXAMPLE_ADDRESS, EXAMPLE_TIMESTAMP, exampleReply } from "./example-parts.js";
 import { ORDER_RECORD } from "./order-examples.js";
-import { VENUEFIVE_COVERAGE_EXAMPLE, VENUEFIVE_POSITIONS_EXAMPLE } from "./venuefive/examples.js";
+import { VENUEFIVE_COVERAGE_EXAMPLE, VENUEFIVE_POSITIONS_EXAMPLE } from "./venuefive-examples.js";
 import { NATIVE_VENUE, perVenue } from "./venues.js";
 
 const [FIRST, SECOND] = ROUTABLE_VENUE_WORDS;

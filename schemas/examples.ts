@@ -5,7 +5,7 @@ import { EXAMPLE_CREDENTIALS, EXAMPLE_TIMESTAMP, exampleReply } from "./example-
 import { ORDER_REPLY_EXAMPLES, ORDER_REQUEST_EXAMPLES } from "./order-examples.js";
 import { CONTRACTS, named, perVenue } from "./venues.js";
 import { TRANSFER_REPLY_EXAMPLES, TRANSFER_REQUEST_EXAMPLES } from "./transfer-examples.js";
-import { VENUEFIVE_REPLY_EXAMPLES } from "./venuefive/examples.js";
+import { VENUEFIVE_REPLY_EXAMPLES } from "./venuefive-examples.js";
 import { WALLET_REPLY_EXAMPLES, WALLET_REQUEST_EXAMPLES } from "./wallet-examples.js";
 
 const [FIRST, SECOND, THIRD, FOURTH] = ROUTABLE_VENUE_WORDS;

@@ -41,7 +41,7 @@ import { aggregatedTickerReplySchema, venueTickerReply } from "./ticker.js";
 import { CONTRACTS, named } from "./venues.js";
 import { TRANSFER_OPERATIONS } from "./transfer-operations.js";
 import { VENUE_KEY_OPERATIONS } from "./venue-key-operations.js";
-import { VENUEFIVE_OPERATIONS } from "./venuefive/operations.js";
+import { VENUEFIVE_OPERATIONS } from "./venuefive-operations.js";
 import { WALLET_OPERATIONS } from "./wallet-operations.js";
 
 const symbol = symbolParameter;

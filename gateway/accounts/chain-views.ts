@@ -10,7 +10,7 @@ import type {
   ClosedTrade,
 } from "../../engine/client-signed-room.js";
 import type { VenuefivePosition } from "../../schemas/positions.js";
-import type { VenuefiveOrder, VenuefiveOrderRecord, VenuefiveTrade } from "../../schemas/venuefive/records.js";
+import type { VenuefiveOrder, VenuefiveOrderRecord, VenuefiveTrade } from "../../schemas/venuefive-records.js";
 
 const EXCHANGE = "venuefive";
 /** Of an order's size, as the chain has prices. */

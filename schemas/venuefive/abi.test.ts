@@ -11,7 +11,6 @@ const CONTRACT_OF = {
   TRADING_CALLBACKS_ABI: "TradingCallbacks",
   MULTICALL_ABI: "Multicall",
   PAIR_STORAGE_ABI: "PairStorage",
-  PAIR_INFOS_ABI: "PairInfos",
   USDC_ABI: "USDC",
 } as const satisfies Record<keyof typeof ABIS, string>;
 

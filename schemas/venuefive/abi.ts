@@ -89,12 +89,6 @@ export const PAIR_STORAGE_ABI = [
   "function pairsCount() view returns (uint256)",
 ] as const;
 
-export const PAIR_INFOS_ABI = [
-  "function getTradeLiquidationPrice(address trader, uint256 pairIndex, uint256 index, uint256 openPrice, bool long, uint256 collateral, uint256 leverage) view returns (uint256)",
-  "function getTradeRolloverFee(address trader, uint256 pairIndex, uint256 index, bool long, uint256 collateral, uint256 leverage) view returns (uint256)",
-  "function liqThreshold() view returns (uint256)",
-] as const;
-
 export const USDC_ABI = [
   "event Approval(address indexed owner, address indexed spender, uint256 value)",
   "event Transfer(address indexed from, address indexed to, uint256 value)",

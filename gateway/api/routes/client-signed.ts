@@ -25,7 +25,7 @@ import {
   venuefiveOrderStatusReplySchema,
   venuefivePositionsReplySchema,
   venuefiveTradesReplySchema,
-} from "../../../schemas/venuefive/records.js";
+} from "../../../schemas/venuefive-records.js";
 import { clientSignedRefusal } from "../../accounts/account-access.js";
 import { chainCoverage, chainError } from "../../accounts/chain-errors.js";
 import { chainOrder, chainOrderRecord, chainPosition, chainTrade, pageFacts } from "../../accounts/chain-views.js";

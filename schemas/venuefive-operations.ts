@@ -3,8 +3,8 @@
  * has one path for every venue, the literal path here is that path with this venue in it: its records are its own.
  */
 import type { TObject, TSchema } from "@sinclair/typebox";
-import { orderIdText, walletAddressText } from "../account-common.js";
-import type { Operation } from "../operation.js";
+import { orderIdText, walletAddressText } from "./account-common.js";
+import type { Operation } from "./operation.js";
 import {
   addressQuerySchema,
   chainHistoryQuerySchema,
@@ -16,7 +16,7 @@ import {
   venuefiveOrderStatusReplySchema,
   venuefivePositionsReplySchema,
   venuefiveTradesReplySchema,
-} from "./records.js";
+} from "./venuefive-records.js";
 
 /** As of the other venues: a read costs the budget of its endpoint. */
 const READ_WEIGHT = 2;

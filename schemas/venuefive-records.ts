@@ -3,10 +3,10 @@
  * one order by its id, balances. Its callers sign their orders themselves, so nothing here is ever sent.
  */
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
-import { coverageSchema } from "../account-common.js";
-import { HISTORY_LIMIT } from "../account-reads.js";
-import { decimal, nullable, orderStatus, reply, side, symbolText, timeMs, words } from "../common.js";
-import { venuefivePositionSchema } from "../positions.js";
+import { coverageSchema } from "./account-common.js";
+import { HISTORY_LIMIT } from "./account-reads.js";
+import { decimal, nullable, orderStatus, reply, side, symbolText, timeMs, words } from "./common.js";
+import { venuefivePositionSchema } from "./positions.js";
 
 const exchange = words(["venuefive"]);
 const direction = words(["LONG", "SHORT"]);

@@ -1,5 +1,5 @@
 /** Examples of the OpenAPI document for venuefive. Keys are operation ids. */
-import { EXAMPLE_ADDRESS, EXAMPLE_TIMESTAMP, exampleReply } from "../example-parts.js";
+import { EXAMPLE_ADDRESS, EXAMPLE_TIMESTAMP, exampleReply } from "./example-parts.js";
 
 const POSITION = {
   symbol: "BTC",
