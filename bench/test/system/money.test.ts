@@ -474,7 +474,8 @@ describe("a restored backup of the service's store", () => {
       await bench.serve.unwind(place, "reconcile", "--json");
       const release = await bench.serve.unwind(place, "reconcile", "--release", "--json");
       if (release.code === 0) return true;
-      expect(release.stderr).toContain("TOO_EARLY");
+      // A read that a slow machine cut off is compared by the next look.
+      expect(release.stderr).toMatch(/TOO_EARLY|PARTS_UNREAD/);
       return null;
     });
     expect((await storeOf(back)).restored).toBe(null);

@@ -35,7 +35,7 @@ vi.mock(import("../follow/order-finder.js"), async (load) => {
 
 const FIRST_SEED = Number(process.env.FUZZ_SEED ?? 20_260_901);
 const TRADES_PER_RUN = 50;
-const RUNS = Number(process.env.FUZZ_RUNS ?? Math.ceil(Number(process.env.TRADES ?? 1_000) / TRADES_PER_RUN));
+const RUNS = Number(process.env.FUZZ_RUNS ?? Math.ceil(Number(process.env.TRADES ?? 600) / TRADES_PER_RUN));
 /** Enough for the rare meetings of a fault, a crash and the weather. */
 const MUTANT_RUNS = 20;
 

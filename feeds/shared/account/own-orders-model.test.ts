@@ -13,7 +13,7 @@ import { ContractBalance } from "./contract-balance.js";
 import { StreamedReads } from "./streamed-reads.js";
 import { UnconfirmedFills } from "./unconfirmed-fills.js";
 
-const RUNS = Number(process.env.FUZZ_RUNS ?? 6);
+const RUNS = Number(process.env.FUZZ_RUNS ?? 4);
 const FIRST_SEED = Number(process.env.FUZZ_SEED ?? 1);
 const SEEDS = Array.from(
   { length: process.env.FUZZ_SEED !== undefined && process.env.FUZZ_RUNS === undefined ? 1 : RUNS },

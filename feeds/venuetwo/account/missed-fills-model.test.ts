@@ -71,7 +71,7 @@ vi.mock("../rules/limits.js", async (load) => {
 });
 
 const FIRST_SEED = Number(process.env["FUZZ_SEED"] ?? 1);
-const RUNS = Number(process.env["FUZZ_RUNS"] ?? (process.env["FUZZ_SEED"] === undefined ? 18 : 1));
+const RUNS = Number(process.env["FUZZ_RUNS"] ?? (process.env["FUZZ_SEED"] === undefined ? 12 : 1));
 const SEEDS = Array.from({ length: RUNS }, (_, index) => FIRST_SEED + index);
 /** A planted fault is looked for in one after the other. */
 const MUTANT_SEEDS = Array.from({ length: 40 }, (_, index) => 1 + index);

@@ -31,7 +31,7 @@ vi.mock("../base/point.js", async (original) =>
 
 const SEED = "crash-1";
 /** The long form kills after each effect with the last message lost too, which is nearly the kill before the next one. */
-const RUNS = Number(process.env["MPC_RUNS"] ?? 12);
+const RUNS = Number(process.env["MPC_RUNS"] ?? 8);
 const IS_LONG = process.env["MPC_RUNS"] !== undefined;
 type Way = readonly [before: boolean, arrives: boolean];
 const WAYS: readonly Way[] = [[true, false], [false, true], ...(IS_LONG ? [[false, false] as const] : [])];

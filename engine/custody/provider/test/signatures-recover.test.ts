@@ -1,7 +1,7 @@
 /**
  * Digests, messages, typed data and transactions through both parties' real sessions, with the intent that S makes and
  * the policy and day book that C judges by. viem finds the wallet's address from each signature, and the native library
- * verifies it. Ten of each kind, in CI 250; MPC_RUNS: how many.
+ * verifies it. Ten of each kind, in CI 60; MPC_RUNS: how many.
  */
 import { createRequire } from "node:module";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -21,7 +21,7 @@ import { KINDS, RULES, signingCase } from "./signing-cases.js";
 const native = createRequire(import.meta.url)("secp256k1") as typeof import("secp256k1");
 const SEED = "recovered-1";
 const IN_CI = process.env["CI"] === "true";
-const RUNS = Number(process.env["MPC_RUNS"] ?? (IN_CI ? 250 : 10));
+const RUNS = Number(process.env["MPC_RUNS"] ?? (IN_CI ? 60 : 10));
 const NOON = 20_000 * 86_400_000 + 43_200_000;
 /** Far above what a slow machine needs for one. */
 const MS_PER_SIGNATURE_MAX = 5_000;
@@ -76,7 +76,7 @@ describe("signatures of two parties", () => {
   });
 
   it.each(KINDS)(
-    `recover to the wallet's address, for ${RUNS} of each kind (10, in CI 250, else MPC_RUNS): %s`,
+    `recover to the wallet's address, for ${RUNS} of each kind (10, in CI 60, else MPC_RUNS): %s`,
     async (kind) => {
       const seen = new Set<string>();
       for (let index = 0; index < RUNS; index++) {

@@ -297,7 +297,7 @@ function freezeOf(from: Party): Message {
 
 describe("two creations, a refresh and a signature at once", () => {
   /** Sessions are ended behind every so many slices. */
-  const stride = Number(process.env["SLICES"] ?? 61);
+  const stride = Number(process.env["SLICES"] ?? 127);
 
   /** Runs all of them, and ends every session behind the slice of this number. */
   async function run(slice: number, disturb: (both: Turning) => Promise<void>): Promise<Turning> {
