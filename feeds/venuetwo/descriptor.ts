@@ -10,7 +10,7 @@ import {
   FEE_OPTIONS,
   HTTP_CONNECTIONS,
 } from "../shared/room/venue-descriptor.js";
-import { SPOT_WEIGHT_PER_MINUTE } from "./money/hosts.js";
+import { SPOT_WEIGHT_PER_MINUTE, WEB_CALLS_PER_MINUTE } from "./money/hosts.js";
 import { DEFAULT_ROUTES, type VenuetwoRouteOptions } from "./money/routes.js";
 import { recordings } from "./replay.js";
 import { createVenuetwoRoom } from "./room.js";
@@ -95,6 +95,13 @@ export const venuetwo = defineVenue({
       default: SPOT_WEIGHT_PER_MINUTE,
       doc: "Request weight per minute of its spot market; an account read weighs 5. What the host grants is not stated.",
     },
+    WEB_CALLS_PER_MINUTE: {
+      kind: "integer",
+      min: 1,
+      max: BUDGET_MAX,
+      default: WEB_CALLS_PER_MINUTE,
+      doc: "Requests per minute of its web gateway: estimates of fees, withdrawals, keys of the flow `v1`. What it grants is not stated.",
+    },
     ...depositOptions(
       "vault",
       "1",
@@ -131,6 +138,7 @@ export const venuetwo = defineVenue({
         spotUrl: values.SPOT_URL,
         spotWeightPerMinute: values.SPOT_WEIGHT_PER_MINUTE,
         webUrl: values.WEB_URL,
+        webCallsPerMinute: values.WEB_CALLS_PER_MINUTE,
       },
       streamHostLayout: values.STREAM_LAYOUT === "split" ? "split" : "single",
       limits: {

@@ -3,7 +3,7 @@ import type { VenueHttp } from "../../shared/net/http.js";
 import { HttpPool, type HttpPoolOptions } from "../../shared/net/http-pool.js";
 
 /** Calls with a wallet's signature are rare. Neither host states a limit for them; those that state one grant this. */
-const CALLS_PER_MINUTE = 60;
+export const WEB_CALLS_PER_MINUTE = 60;
 /** An account read weighs 5. The host's own budget is not stated; the futures host has more than ten times this. */
 export const SPOT_WEIGHT_PER_MINUTE = 180;
 
@@ -11,6 +11,7 @@ export interface HostOptions {
   readonly spotUrl: string;
   readonly spotWeightPerMinute: number;
   readonly webUrl: string;
+  readonly webCallsPerMinute: number;
 }
 
 export interface OtherHosts {
@@ -21,11 +22,11 @@ export interface OtherHosts {
 
 /** All of them at one address, as a venue of one's own may have them. */
 export function oneHost(url: string): HostOptions {
-  return { spotUrl: url, spotWeightPerMinute: SPOT_WEIGHT_PER_MINUTE, webUrl: url };
+  return { spotUrl: url, spotWeightPerMinute: SPOT_WEIGHT_PER_MINUTE, webUrl: url, webCallsPerMinute: WEB_CALLS_PER_MINUTE };
 }
 
 export function otherHosts(
-  { spotUrl, spotWeightPerMinute, webUrl }: HostOptions,
+  { spotUrl, spotWeightPerMinute, webUrl, webCallsPerMinute }: HostOptions,
   { clock, random, logger }: Pick<HttpPoolOptions, "clock" | "random" | "logger">,
 ): OtherHosts {
   const poolOf = (name: string, baseUrl: string, budget: number): HttpPool =>
@@ -34,7 +35,7 @@ export function otherHosts(
       ...{ budgetWindowMs: 60_000, accountLimits: [], connections: 2, exitConnections: 1 },
     });
   const spot = poolOf("spot", spotUrl, spotWeightPerMinute);
-  const web = poolOf("web", webUrl, CALLS_PER_MINUTE);
+  const web = poolOf("web", webUrl, webCallsPerMinute);
   return {
     spotHttp: spot,
     webHttp: web,
