@@ -50,6 +50,18 @@ describe("a comparison of rows with a history", () => {
     expect(counts([open], [entry({ atMs: NOW - 4 * HOUR })])).toEqual([1, 0, 1]);
   });
 
+  it("pairs a withdrawal with an entry whose fee is open, within what was signed for it", () => {
+    const token = { symbol: "USDT", address: "0x1", decimals: 6, resetsAllowance: false };
+    const withdrawal = {
+      ...row({ state: "unknown", venueId: null }),
+      ...{ kind: "withdrawal", amount: "5000000", token, chainId: 56, fee: "10000", isAccepted: false },
+    } as unknown as InternalRow;
+    const listed = (amount: string) =>
+      entry({ kind: "withdrawal", amounts: [amount], kindType: null, isFeeOpen: true, venueId: "8" });
+    for (const amount of ["5", "4.99", "5.01", "4.995"]) expect(counts([withdrawal], [listed(amount)])).toEqual([0, 0, 1]);
+    for (const amount of ["4.98", "5.02"]) expect(counts([withdrawal], [listed(amount)])).toEqual([1, 0, 1]);
+  });
+
   it("explains nothing by a row of which nothing left", () => {
     for (const state of ["created", "failed"] as const) {
       const reason = state === "failed" ? "NOT_SIGNED" : null;

@@ -2,6 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { silentLogger } from "../../domain/logger.js";
 import type { Restored } from "../../storage/instance/instance-mark.js";
+import { CHAIN_ID } from "../test/fake-chain.js";
+import { FEE } from "../test/fake-money.js";
 import { ACCOUNT } from "../test/fake-signer.js";
 import { depositStep } from "../transfer-row.js";
 import { type Life, TransferWorld } from "../test/transfer-world.js";
@@ -114,6 +116,30 @@ describe("the release of a store that was put back", () => {
     expect(refused(world.withdrawal(world.listed, AMOUNT))).toBe("free");
     await world.clock.advanceAsync(86_400_000);
     expect(refused()).toBe("free");
+  });
+
+  it("blocks what may have been asked for where the list leaves the fee open, by a few times the fee of today", async () => {
+    const world = new TransferWorld();
+    const life = await world.live();
+    const stand = new Stand(world, life);
+    const found = { reason: "FOUND", kind: "withdrawal", account: ACCOUNT, venue: "venuetwo", chainId: CHAIN_ID } as const;
+    const entry = { asset: "USDC", amounts: ["20"], isFeeOpen: true, kindType: null, venueId: "9", atMs: 3 };
+    stand.findings = { blocks: [{ ...found, ...entry }], nonces: [] };
+    await stand.released();
+    const later = new TransferBlocks({ store: world.store, clock: world.clock, rails: world.rails() });
+    await later.load();
+    const refused = (amount: bigint) => {
+      try {
+        for (const blocks of [stand.blocks, later])
+          blocks.assertFree("withdrawal", { ...world.withdrawal(world.listed, amount), fee: FEE });
+        return "free";
+      } catch (error) {
+        return (error as { readonly code: string }).code;
+      }
+    };
+    for (const amount of [20_000_000n, 20_000_000n - FEE, 20_000_000n + FEE, 20_000_000n + 3n * FEE])
+      expect(refused(amount), String(amount)).toBe("TRANSFER_FOUND");
+    expect(refused(20_000_000n + 5n * FEE)).toBe("free");
   });
 
   it("blocks each of two finds of one id and time, and amounts in more places than the token has", async () => {

@@ -107,6 +107,8 @@ describe("the history of an account's money at venuetwo", () => {
     ]);
     expect(value.map(({ hasFailed }) => hasFailed)).toEqual([false, false, true, false, false]);
     expect(value[0]).toMatchObject({ chainId: 56, asset: "USDT", hash: HASH, atMs: 1 });
+    // Whether the list's amounts of withdrawals have the fee in them is not stated.
+    expect(value.map(({ isFeeOpen }) => isFeeOpen ?? false)).toEqual([false, true, true, false, false]);
   });
 
   it("is whole or not known: without a key, from a page, and where one answer has as many as fit", async () => {

@@ -272,7 +272,8 @@ describe("a withdrawal in the venue's list", () => {
 
   it.each<[what: string, changes: object]>([
     ["a deposit", { type: "DEPOSIT" }],
-    ["another amount", { amount: "30.00000001" }],
+    ["another amount, by more than the fee that is signed", { amount: "30.01000001" }],
+    ["another amount, by less of it", { amount: "29.98999999" }],
     ["another chain", { chainId: 1 }],
     ["another asset", { asset: "USDC" }],
     ["another account", { accountType: "spot" }],
@@ -287,6 +288,23 @@ describe("a withdrawal in the venue's list", () => {
       expect(await lookAmong([row({ state })], null, {}, [ROW.id])).toMatchObject(standing({ kind: "absent" }));
     const rows = [row({ state: "SUCCESS" }), row({ state: "FAILED", id: "8" })];
     expect(await lookAmong(rows, null, {}, [ROW.id])).toMatchObject(standing({ kind: "failed", venueId: "8" }));
+  });
+
+  it.each<[what: string, amount: string, paid: bigint]>([
+    ["less the fee", "29.99", 2_999n * (ONE / 100n)],
+    ["less a part of it, where the chain cost less than was offered", "29.995", 29_995n * (ONE / 1_000n)],
+    ["with the fee", "30.01", 30n * ONE],
+  ])("is found where the list has amounts %s", async (_, amount, paid) => {
+    expect(await lookAmong([row({ amount })])).toMatchObject(standing({ kind: "pending", venueId: ROW.id }));
+    const done = row({ amount, state: "SUCCESS" });
+    expect(await lookAmong([done])).toMatchObject(standing({ kind: "completed", venueId: ROW.id, paid }));
+    expect(await lookAmong([done], ROW.id)).toMatchObject(standing({ kind: "completed", paid }));
+  });
+
+  it("is the one of just its amount where another one is like it but for a fee, unless that one alone was paid", async () => {
+    const near = row({ amount: "29.99", id: "1", state: "SUCCESS" });
+    expect(await lookAmong([near, row()])).toMatchObject(standing({ kind: "pending", venueId: ROW.id }));
+    expect(await lookAmong([near, row({ state: "FAILED" })])).toMatchObject(standing({ kind: "completed", venueId: "1" }));
   });
 
   it("is found by its id alone where the id is known", async () => {
