@@ -94,6 +94,8 @@ export type MoneyOutcome =
 
 export interface PastWithdrawal {
   readonly ask: WithdrawalAsk;
+  /** As it was when the act was signed; the most that the venue keeps. */
+  readonly fee: bigint;
   readonly request: string;
   readonly sentAtMs: number;
   readonly venueId: string | null;
@@ -146,10 +148,7 @@ export interface WithdrawalRail {
    */
   readonly payoutEvent:
     | ((
-        withdrawal: Pick<PastWithdrawal, "ask" | "request" | "sentAtMs"> & {
-          readonly fee: bigint;
-          readonly shown: bigint | null;
-        },
+        withdrawal: Pick<PastWithdrawal, "ask" | "fee" | "request" | "sentAtMs"> & { readonly shown: bigint | null },
       ) => PayoutEvent | null)
     | null;
 }
@@ -189,6 +188,8 @@ export interface VenueEntry {
   readonly asset: string;
   /** What may have been asked for, token units as decimal text: several where the history leaves the fee open. */
   readonly amounts: readonly string[];
+  /** Of a withdrawal: each of them may be with the fee or without it, and the history does not say how much that was. */
+  readonly isFeeOpen?: boolean;
   /** Between accounts; null elsewhere. */
   readonly kindType: InternalTransferAsk["kindType"] | null;
   /** The chain's transaction, lower case; null where the history names none. */

@@ -5,7 +5,8 @@
  * Invariants: an act is signed once. Before anything is sent a second time the venue's history is read, and only where it
  * does not show the first is the same act sent again. A row fails only where the act did not take effect and cannot later.
  */
-import type { MoneyOutcome, WithdrawalStanding } from "../venue-money.js";
+import type { MoneyOutcome, PastWithdrawal, WithdrawalStanding } from "../venue-money.js";
+import { askOf } from "./transfer-parts.js";
 import { type InternalRow, isEnded, type TransferReason, type WithdrawalRow } from "./transfer-row.js";
 
 /** A request that has not arrived by then never does: connections are given up long before. */
@@ -46,6 +47,12 @@ export function withdrawalSent(
   if (isFirst && outcome.kind === "refused") return failedAct(row, refusalReason(outcome), outcome.venueText, nowMs);
   if (isFirst && outcome.kind === "notSent") return failedAct(row, "VENUE_UNREACHED", outcome.problem, nowMs);
   return { ...row, state: row.isAccepted ? row.state : "unknown", updatedAtMs: nowMs };
+}
+
+/** By what the venue's history finds it. */
+export function searchedFor(row: WithdrawalRow): Omit<PastWithdrawal, "isOthers"> {
+  const { act, createdAtMs, fee, sentAtMs, venueId } = row;
+  return { ask: askOf(row), fee: BigInt(fee), request: act.request, sentAtMs: sentAtMs ?? createdAtMs, venueId };
 }
 
 export interface WithdrawalLook {

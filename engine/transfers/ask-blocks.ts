@@ -10,7 +10,13 @@ interface MoneyAsk {
 
 /** What tells one ask from another, whoever asks. */
 export type LikeAsk =
-  | (MoneyAsk & { readonly chainId: number; readonly symbol: string; readonly amount: bigint })
+  | (MoneyAsk & {
+      readonly chainId: number;
+      readonly symbol: string;
+      readonly amount: bigint;
+      /** Of a withdrawal, once it is known. */
+      readonly fee?: bigint;
+    })
   /** Between accounts; the amount in token units. */
   | (MoneyAsk & Pick<InternalRow, "asset" | "amount" | "kindType">);
 

@@ -8,7 +8,8 @@
 import type { Chain } from "../chain.js";
 import type { CallOptions } from "../ports.js";
 import type { PayoutEvent } from "../venue-money.js";
-import { askOf, readValue, type TransferParts } from "./transfer-parts.js";
+import { searchedFor } from "./act-steps.js";
+import { readValue, type TransferParts } from "./transfer-parts.js";
 import type { WithdrawalRow } from "./transfer-row.js";
 
 /** Of one look: the lane waits for it. */
@@ -63,12 +64,7 @@ export class PayoutSearches {
   #eventOf(row: WithdrawalRow): PayoutEvent | null {
     const rail = this.#parts.rails.get(row.venue)?.withdrawals;
     const shown = row.paid === null ? null : BigInt(row.paid);
-    return (
-      rail?.payoutEvent?.({
-        ...{ ask: askOf(row), request: row.act.request, fee: BigInt(row.fee), shown },
-        sentAtMs: row.sentAtMs ?? row.createdAtMs,
-      }) ?? null
-    );
+    return rail?.payoutEvent?.({ ...searchedFor(row), shown }) ?? null;
   }
 
   async #startOf(chain: Chain, { sinceMs }: PayoutEvent, options: CallOptions): Promise<number | null> {

@@ -136,6 +136,8 @@ export class Transfers {
       if (before !== null) return before as Row;
       blocks.assertFree(kindOf(ask), ask);
       const row = await open();
+      // A venue may list what left with its fee or without.
+      if (row.kind === "withdrawal" && "symbol" in ask) blocks.assertFree(row.kind, { ...ask, fee: BigInt(row.fee) });
       if (await book.create(row, ask.alongside())) return row;
       throw new ServiceError("TRANSFER_NAME_USED", { transferId: row.transferId });
     });

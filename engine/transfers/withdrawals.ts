@@ -16,6 +16,7 @@ import {
   isOver,
   maySendAgain,
   payoutFound,
+  searchedFor,
   SEND_MARGIN_MS,
   sentAgain,
   withdrawalLooked,
@@ -23,7 +24,6 @@ import {
 } from "./act-steps.js";
 import {
   answerOf,
-  askOf,
   callOptions,
   isSignerAway,
   isUnsettledSigning,
@@ -134,10 +134,8 @@ export class Withdrawals {
   }
 
   async #look(row: WithdrawalRow, rail: WithdrawalRail, session: AccountSession | null, options: CallOptions) {
-    const { act, sentAtMs, venueId } = row;
     const withdrawal = {
-      ...{ ask: askOf(row), request: act.request, venueId },
-      sentAtMs: sentAtMs ?? row.createdAtMs,
+      ...searchedFor(row),
       isOthers: async (id: string) => (await this.#parts.book.unclaimed(row, [id])).length === 0,
     };
     return readValue(this.#parts, () => rail.look(withdrawal, session, options));

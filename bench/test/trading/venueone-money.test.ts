@@ -73,7 +73,7 @@ const send = (on: Scene, { act, signature }: Signed) => on.rail.send(act, signat
 async function standing(on: Scene, { ask, act, sentAtMs }: Signed) {
   return unwrapRead(
     await on.rail.look(
-      { ask, request: act.request, sentAtMs, venueId: null, isOthers: async () => false },
+      { ask, fee: 1_000_000n, request: act.request, sentAtMs, venueId: null, isOthers: async () => false },
       null,
       OPTIONS,
     ),

@@ -97,8 +97,8 @@ type Signed = Awaited<ReturnType<typeof signed>>;
 const send = (on: Scene, { act, signature }: Signed, rail: WithdrawalRail = on.money.withdrawals, by = on.session) =>
   rail.send(act, signature, by, OPTIONS);
 
-async function standing(on: Scene, { ask, act, sentAtMs }: Signed, venueId: string | null = null) {
-  const withdrawal = { ask, request: act.request, sentAtMs, venueId, isOthers: async () => false };
+async function standing(on: Scene, { ask, act, sentAtMs, terms }: Signed, venueId: string | null = null) {
+  const withdrawal = { ask, fee: terms.fee, request: act.request, sentAtMs, venueId, isOthers: async () => false };
   return unwrapRead(await on.money.withdrawals.look(withdrawal, on.session, OPTIONS));
 }
 

@@ -32,6 +32,8 @@ export interface TransferBlock {
   readonly asset: string | null;
   /** Token units. */
   readonly amounts: readonly string[] | null;
+  /** Each of them may be with the fee or without it. */
+  readonly isFeeOpen?: boolean;
   readonly kindType: InternalRow["kindType"] | null;
   /** What was found; null: nothing that has a name. */
   readonly venueId: string | null;
@@ -40,6 +42,8 @@ export interface TransferBlock {
 
 /** As long as an Idempotency-Key is kept (docs/transfers.md). */
 const BLOCK_MS = 86_400_000;
+/** What left had the fee of its time, which may have been a few times the fee of now. */
+const FEES = 4n;
 const NAMESPACE = "transfer-block";
 
 interface Kept extends TransferBlock {
@@ -113,12 +117,17 @@ export class TransferBlocks implements AskBlocks {
         : rails?.withdrawals.token(ask.chainId, ask.symbol);
     // A token that the venue does not take is refused by what checks it.
     if (token === undefined || token === null) return false;
-    return hasAmount(block, (text) => unitsIn(text, token.decimals) === ask.amount);
+    const within = block.isFeeOpen === true ? FEES * (ask.fee ?? 0n) : 0n;
+    return hasAmount(block, (text) => isNear(unitsIn(text, token.decimals), ask.amount, within));
   }
 }
 
 function hasAmount({ amounts }: TransferBlock, is: (text: string) => boolean): boolean {
   return amounts === null || amounts.some(is);
+}
+
+function isNear(units: bigint | null, amount: bigint, within: bigint): boolean {
+  return units !== null && units >= amount - within && units <= amount + within;
 }
 
 const TEXT_DECIMALS = 36;

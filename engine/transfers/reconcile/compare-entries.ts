@@ -61,9 +61,15 @@ function isLike(row: TransferRow, entry: VenueEntry): boolean {
   if (assetOf(row) !== entry.asset) return false;
   if (row.kind !== "internal" && entry.chainId !== null && entry.chainId !== row.chainId) return false;
   if (row.kind === "internal" && entry.kindType !== row.kindType) return false;
-  const amount = amountOf(row);
-  if (!entry.amounts.some((one) => compareDecimals(one, amount) === 0)) return false;
+  if (!entry.amounts.some((one) => isAmountOf(row, one, entry.isFeeOpen === true))) return false;
   return entry.atMs >= row.createdAtMs - BEFORE_MS && entry.atMs <= row.createdAtMs + AFTER_MS;
+}
+
+function isAmountOf(row: TransferRow, text: string, isFeeOpen: boolean): boolean {
+  if (row.kind !== "withdrawal" || !isFeeOpen) return compareDecimals(text, amountOf(row)) === 0;
+  const [amount, fee] = [BigInt(row.amount), BigInt(row.fee)];
+  const [least, most] = [amount - fee, amount + fee].map((units) => formatScaledBig(units, row.token.decimals));
+  return compareDecimals(text, least ?? "") >= 0 && compareDecimals(text, most ?? "") <= 0;
 }
 
 function mayHaveLeft({ state, reason }: TransferRow): boolean {

@@ -273,8 +273,8 @@ function missingEntry({ walletId, venue, transferId, kind, venueId, createdAtMs 
 }
 
 function blockOf(entry: VenueEntry, account: string, venue: RoutableVenue): TransferBlock {
-  const { kind, chainId, asset, amounts, kindType, venueId, atMs } = entry;
-  return { reason: "FOUND", kind, account, venue, chainId, asset, amounts, kindType, venueId, atMs };
+  const { kind, chainId, asset, amounts, kindType, venueId, atMs, isFeeOpen = false } = entry;
+  return { reason: "FOUND", kind, account, venue, chainId, asset, amounts, isFeeOpen, kindType, venueId, atMs };
 }
 
 /** What one run has found so far. */

@@ -205,7 +205,7 @@ async function lookAt(rows: (time: number, nowMs: number) => readonly object[] |
 }
 
 function pastOf({ ask, clock }: ReturnType<typeof ledger>, request: string) {
-  return { ask, request, sentAtMs: clock.wallMs(), venueId: null, isOthers: async () => false };
+  return { ask, fee: 1_000_000n, request, sentAtMs: clock.wallMs(), venueId: null, isOthers: async () => false };
 }
 
 describe("a withdrawal in the venue's ledger", () => {

@@ -164,8 +164,7 @@ export class VenueoneWithdrawals implements WithdrawalRail {
     sentAtMs,
     fee,
     shown,
-  }: Pick<PastWithdrawal, "ask" | "request" | "sentAtMs"> & {
-    readonly fee: bigint;
+  }: Pick<PastWithdrawal, "ask" | "fee" | "request" | "sentAtMs"> & {
     readonly shown: bigint | null;
   }): PayoutEvent | null {
     const request = readRequest(stored);

@@ -51,6 +51,7 @@ function ofMove(move: VenuetwoWireMove, clockOffsetMs: number): VenueEntry {
   return {
     ...{ kind: type === "DEPOSIT" ? "deposit" : "withdrawal", venueId: id, chainId, asset, amounts: [amount] },
     ...{ kindType: null, hash: txHash, atMs: time - clockOffsetMs, hasFailed: state === FAILED },
+    ...(type === "DEPOSIT" ? {} : { isFeeOpen: true }),
   };
 }
 

@@ -1,6 +1,8 @@
 /**
  * The venue's list of deposits and withdrawals (sheet section 9.3), and which row of it is ours. A row has no number of
- * the wallet's: without the venue's id a withdrawal is found by account, chain, asset, amount and time alone.
+ * the wallet's: without the venue's id a withdrawal is found by account, chain, asset, amount and time alone. Whether the
+ * list's amounts have the fee in them, and less than it where the chain cost less, is not stated: an amount that is off by
+ * no more than the fee is like it, too.
  */
 import type { AccountSession, CallOptions, Read } from "../../../engine/ports.js";
 import type { WithdrawalAsk, WithdrawalStanding } from "../../../engine/venue-money.js";
@@ -22,6 +24,7 @@ const DATED_WITHIN_MS = NONCE_WINDOW_MS;
 
 export interface LikeWithdrawal {
   readonly ask: WithdrawalAsk;
+  readonly fee: bigint;
   /** On the venue's clock, ms. */
   readonly sentAtVenueMs: number;
   readonly venueId: string | null;
@@ -60,8 +63,13 @@ export function standingAmong(
   ours: readonly VenuetwoWireMove[],
   { ask }: Pick<LikeWithdrawal, "ask">,
 ): WithdrawalStanding {
-  // Of several alike one may be somebody else's: that it came back is believed only where all of them did.
-  const row = ours.find(({ state }) => ARRIVED.has(state)) ?? ours.find(({ state }) => state !== FAILED) ?? ours.at(0);
+  // Of several alike one may be somebody else's: that it came back is believed only where all of them did. One of just
+  // the amount comes before one that may be it but for a fee.
+  const isExact = (row: VenuetwoWireMove): boolean => unitsOf(row, ask) === ask.amount;
+  const kept = [...ours.filter(isExact), ...ours.filter((row) => !isExact(row))];
+  const unfailed = kept.filter(({ state }) => state !== FAILED);
+  const alike = unfailed.some(isExact) ? unfailed.filter(isExact) : unfailed;
+  const row = alike.find(({ state }) => ARRIVED.has(state)) ?? alike[0] ?? kept[0];
   if (row === undefined) return { kind: "absent" };
   if (row.state === FAILED) return { kind: "failed", venueId: row.id };
   const hasArrived = ARRIVED.has(row.state);
@@ -69,18 +77,31 @@ export function standingAmong(
     kind: hasArrived ? "completed" : "pending",
     venueId: row.id,
     hash: row.txHash,
-    paid: hasArrived ? tokenUnits(row.amount, ask.token.decimals, "amount") : null,
+    paid: hasArrived ? least(unitsOf(row, ask), ask.amount) : null,
   };
 }
 
+function unitsOf({ amount }: VenuetwoWireMove, { token }: WithdrawalAsk): bigint {
+  return tokenUnits(amount, token.decimals, "amount");
+}
+
+function isWithin(units: bigint, amount: bigint, fee: bigint): boolean {
+  return units >= amount - fee && units <= amount + fee;
+}
+
+/** With the fee in it, an amount is more than what was paid. */
+function least(left: bigint, right: bigint): bigint {
+  return left < right ? left : right;
+}
+
 /** The upper bound is when the venue took the wallet's signature no more. */
-function isLike(row: VenuetwoWireMove, { ask, sentAtVenueMs }: LikeWithdrawal): boolean {
+function isLike(row: VenuetwoWireMove, { ask, fee, sentAtVenueMs }: LikeWithdrawal): boolean {
   const { accountType, amount, token } = ask;
   const latestMs = sentAtVenueMs + WALLET_NONCE_WINDOW_MS + 2 * DATED_WITHIN_MS;
   return (
     row.chainId === token.chainId &&
     row.asset === token.symbol &&
-    tokenUnits(row.amount, token.decimals, "amount") === amount &&
+    isWithin(unitsOf(row, ask), amount, fee) &&
     (row.accountType === null || accountType === null || row.accountType === accountType) &&
     row.time >= sentAtVenueMs - DATED_WITHIN_MS &&
     row.time <= latestMs

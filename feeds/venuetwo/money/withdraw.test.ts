@@ -229,7 +229,7 @@ async function lookAmong(
   const scene = moneyScene({ "deposit-withdraw-history": ok(rows) });
   const { request } = await made(scene);
   const sentAtMs = scene.clock.wallMs();
-  const past = { ask: { ...scene.ask, ...alter }, request, sentAtMs, venueId };
+  const past = { ask: { ...scene.ask, ...alter }, fee: ONE / 100n, request, sentAtMs, venueId };
   const isOthers = async (id: string) => others.includes(id);
   return railOf(scene).look({ ...past, isOthers }, scene.session, OPTIONS);
 }
@@ -304,7 +304,9 @@ describe("a withdrawal in the venue's list", () => {
   it("is the one of just its amount where another one is like it but for a fee, unless that one alone was paid", async () => {
     const near = row({ amount: "29.99", id: "1", state: "SUCCESS" });
     expect(await lookAmong([near, row()])).toMatchObject(standing({ kind: "pending", venueId: ROW.id }));
-    expect(await lookAmong([near, row({ state: "FAILED" })])).toMatchObject(standing({ kind: "completed", venueId: "1" }));
+    expect(await lookAmong([near, row({ state: "FAILED" })])).toMatchObject(
+      standing({ kind: "completed", venueId: "1" }),
+    );
   });
 
   it("is found by its id alone where the id is known", async () => {

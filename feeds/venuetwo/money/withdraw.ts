@@ -157,10 +157,10 @@ export class VenuetwoWithdrawals implements WithdrawalRail {
     session: AccountSession | null,
     options: CallOptions,
   ): Promise<Read<WithdrawalStanding>> {
-    const { ask, sentAtMs, venueId } = withdrawal;
+    const { ask, fee, sentAtMs, venueId } = withdrawal;
     const moves = await readMoves(this.#deps.rest, session, options);
     const sentAtVenueMs = sentAtMs + this.#deps.clockOffsetMs();
-    const candidates = candidatesOf(moves, { ask, venueId, sentAtVenueMs });
+    const candidates = candidatesOf(moves, { ask, fee, venueId, sentAtVenueMs });
     if (!candidates.ok) return candidates;
     const ours: VenuetwoWireMove[] = [];
     for (const row of candidates.value) if (!(await withdrawal.isOthers(row.id))) ours.push(row);
