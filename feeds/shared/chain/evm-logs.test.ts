@@ -116,6 +116,14 @@ describe("a height by its time", () => {
     expect(await at(harness, 200_000)).toMatchObject({ value: 99_744 });
   });
 
+  it.each<[what: string, head: number]>([
+    ["far below", 10],
+    ["far above", 1_000_000],
+  ])("is not what one of three says that is %s the others", async (_, head) => {
+    const harness = await startChain({ heads: [100_000, head, 100_000] });
+    expect(await at(harness, 99_900)).toMatchObject({ ok: true, value: 99_744 });
+  });
+
   it("is the lowest that is named, and not known where fewer name one than must agree", async () => {
     const harness = await startChain({ heads: [100_000, 90_000] });
     expect(await at(harness, 99_900)).toMatchObject({ value: 89_744 });
