@@ -70,6 +70,11 @@ describe("a payment of venueone's bridge", () => {
     expect(event.paid(logOf({ ...ours, usd: 25_000_000n }))).toBe(25_000_000n);
   });
 
+  it("may be of all that was asked for, where the fee came on top of it", async () => {
+    const { event, ours } = await scene(26_500_000n);
+    expect(event.paid(logOf({ ...ours, usd: 25_500_000n }))).toBe(25_500_000n);
+  });
+
   it.each<[what: string, change: (paid: Paid) => Partial<Paid>]>([
     ["another wallet", () => ({ user: OTHER })],
     ["another number", ({ nonce }) => ({ nonce: nonce + 1 })],

@@ -277,6 +277,44 @@ describe("a deposit in the venue's ledger", () => {
   });
 });
 
+describe("credits of one millisecond", () => {
+  const ZEROS = `0x${"0".repeat(64)}`;
+  const CREDITS: readonly [what: string, usdc: readonly [string, string], hash: string][] = [
+    ["of one amount, without hashes", ["12.5", "12.5"], ZEROS],
+    ["of two amounts, without hashes", ["12.5", "7"], ZEROS],
+    ["of one amount, under one hash", ["12.5", "12.5"], HASH],
+  ];
+
+  it.each(CREDITS)("are as many as there are: %s", async (_, amounts, hash) => {
+    const on = ledger((startMs) => amounts.map((usdc) => rowAt(startMs + 9, { type: "deposit", usdc }, hash)));
+    const read = await on.money.history(ACCOUNT, on.clock.wallMs(), null, OPTIONS);
+    const ids = read.ok ? read.value.map(({ venueId }) => venueId) : [];
+    expect(new Set(ids).size).toBe(2);
+    const looked: string[] = [];
+    for (const usdc of new Set(amounts)) {
+      const amount = BigInt(Number(usdc) * 1e6);
+      const deposit = { account: ACCOUNT, hash: HASH, chainId: 42161, amount, sentAtMs: on.clock.wallMs() };
+      const found = await on.money.deposits.look(deposit, null, OPTIONS);
+      if (found.ok) looked.push(...found.value);
+    }
+    expect(new Set(looked).size).toBe(2);
+  });
+
+  it("at the end of a page are read once", async () => {
+    const starts: number[] = [];
+    const on = ledger((startMs) => {
+      starts.push(startMs);
+      const credit = (time: number) => rowAt(time, { type: "deposit", usdc: "1" }, ZEROS);
+      const last = (starts[0] ?? 0) + 1_000;
+      if (starts.length > 1) return [credit(last), credit(last), credit(last)];
+      return [...Array.from({ length: 498 }, (_, index) => credit(startMs + index)), credit(last), credit(last)];
+    });
+    const read = await on.money.history(ACCOUNT, on.clock.wallMs(), null, OPTIONS);
+    const ids = read.ok ? read.value.map(({ venueId }) => venueId) : [];
+    expect([ids.length, new Set(ids).size]).toEqual([501, 501]);
+  });
+});
+
 describe("the history of an account's money at venueone", () => {
   it("has every deposit and withdrawal since, on our clock, and nothing else", async () => {
     const asked: number[] = [];
@@ -295,8 +333,8 @@ describe("the history of an account's money at venueone", () => {
       ok: true,
       value: [
         { kind: "deposit", asset: "USDC", amounts: ["7.5"], hash: null, atMs: sinceMs + 1, hasFailed: false },
-        // With the fee in it, or without.
-        { kind: "withdrawal", venueId: "77", amounts: ["24.5", "25.5"], atMs: sinceMs + 3 },
+        // With the fee in it or without, which may have been inside of what was asked for or on top.
+        { kind: "withdrawal", venueId: "77", amounts: ["24.5", "25.5", "23.5"], atMs: sinceMs + 3 },
       ],
     });
     expect(Math.abs(offsetMs)).toBeLessThan(DAY_MS);
