@@ -1,8 +1,11 @@
 /** Withdrawals of a venue that shows what left the account alone: the chain says what was paid. */
 import { describe, expect, it } from "vitest";
+import { silentLogger } from "../domain/logger.js";
+import { PayoutSearches } from "./payout-searches.js";
+import { CHAIN_ID, CONFIRMATIONS } from "./test/fake-chain.js";
 import { FEE } from "./test/fake-money.js";
-import { CONFIRMATIONS } from "./test/fake-chain.js";
 import { type Life, TransferWorld } from "./test/transfer-world.js";
+import { NOBODY_WAITS } from "./transfer-parts.js";
 import type { WithdrawalRow } from "./transfer-row.js";
 
 const AMOUNT = 7_000_000n;
@@ -81,6 +84,19 @@ describe("a withdrawal whose venue shows only that it left", () => {
     const next = await world.live();
     await world.untilQuiet(next);
     expect(await rowOf(next, row)).toMatchObject({ state: "confirmed", payout: "completed" });
+  });
+
+  it("is said to be unread where no endpoint tells from which height on to search", async () => {
+    const { world, life } = await scene();
+    const row = await asked(world, life);
+    await world.clock.advanceAsync(60_000);
+    const said: string[] = [];
+    const logger = { ...silentLogger, warn: (event: string) => void said.push(event) };
+    const chains = new Map([[CHAIN_ID, world.chain.port((act) => act())]]);
+    const searches = new PayoutSearches({ chains, clock: world.clock, logger, rails: world.rails() });
+    world.chain.weather = () => "lost";
+    expect(await searches.look(await rowOf(life, row), NOBODY_WAITS)).toBeNull();
+    expect(said).toEqual(["transfers.payout_unread"]);
   });
 
   it("stays under way while the chain is not configured any more", async () => {
