@@ -42,6 +42,19 @@ describe("a deposit that was seen in a block, and whose receipt is gone", () => 
     expect((await rowNow()).steps.at(-1)?.mined).toMatchObject({ isFinal: true, taken: null });
   });
 
+  it.each(["named", "listed"] as const)(
+    "is not confirmed by a credit of the %s style before as many endpoints as must agree have its block",
+    async (style) => {
+      const { world, life, rowNow } = await seenOnce(style);
+      world.chain.isBlockDoubted = true;
+      await world.clock.advanceAsync(3_600_000);
+      expect(await rowNow()).toMatchObject({ state: "unknown", reason: "NOT_SHOWN", venueId: null });
+      world.chain.isBlockDoubted = false;
+      await world.untilQuiet(life);
+      expect(await rowNow()).toMatchObject({ state: "confirmed", venueId: expect.stringContaining("credit-") });
+    },
+  );
+
   it("is another's nonce where its block is in the chain no more", async () => {
     const world = new TransferWorld();
     const before = await world.live(null, 4_000);

@@ -92,6 +92,8 @@ export class FakeChain {
   hidesReceipts = false;
   /** Nonces and blocks are of now, and receipts below the newest so many blocks are no longer kept; null: all are. */
   keepsReceiptsOf: number | null = null;
+  /** Fewer endpoints than must agree have the block of a receipt that is gone. */
+  isBlockDoubted = false;
   /** Reads never end. */
   isMute = false;
   readonly #clock: Clock;
@@ -303,7 +305,8 @@ export class FakeChain {
     const { seenIn } = of;
     if (deep > of.nonce && seenIn !== undefined && this.#blocks[seenIn.blockNumber]?.hash === seenIn.blockHash) {
       const confirmations = head - seenIn.blockNumber + 1;
-      return { kind: "unshown", confirmations, isFinal: confirmations >= CONFIRMATIONS };
+      const isFinal = confirmations >= CONFIRMATIONS && !this.isBlockDoubted;
+      return { kind: "unshown", confirmations: isFinal ? confirmations : 1, isFinal };
     }
     if (deep > of.nonce) return { kind: "replaced" };
     return { kind: "open", isKnown: of.hashes.some((hash) => this.#pool.has(hash)) };
