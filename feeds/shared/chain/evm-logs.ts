@@ -21,11 +21,15 @@ export class EvmLogs implements ChainLogs {
     this.#clock = clock;
   }
 
-  /** The lowest of what as many say as must agree. */
+  /**
+   * Of what they say, one that so many name or a higher one as must agree: of more than that, who names a height far from
+   * the others' moves nothing. Of no more the lowest.
+   */
   async heightAt(timeMs: number, options: CallOptions): Promise<Read<number>> {
     const answers = await this.#pool.each((endpoint, left) => heightAt(this.#callOf(endpoint, left), timeMs), options);
-    const heights = answers.filter((height) => height !== null);
-    return heights.length < this.#pool.agreement ? TOO_FEW : this.#ok(Math.min(...heights));
+    const heights = answers.filter((height) => height !== null).sort((left, right) => right - left);
+    const height = heights[this.#pool.agreement - 1];
+    return height === undefined ? TOO_FEW : this.#ok(height);
   }
 
   async final(search: LogSearch, options: CallOptions): Promise<Read<LogsFound>> {
