@@ -49,10 +49,27 @@ export class VenueoneDeposits implements DepositRail {
     const isOurs = (row: VenueoneWireLedgerRow): row is DepositRow =>
       row.kind === "deposit" && decimals !== undefined && tokenUnits(row.usdc, decimals, "usdc") === amount;
     const rows = await ledger.all(account, sentAtMs + clockOffsetMs() - DATED_WITHIN_MS, options);
-    return normalizedRead(rows, "ledger", (all) => [...new Set(all.filter(isOurs).map(creditId))]);
+    return normalizedRead(rows, "ledger", (all) => {
+      const ids = creditIds(all);
+      return all.filter(isOurs).flatMap((row) => ids.get(row) ?? []);
+    });
   }
 }
 
-export function creditId({ hash, time }: DepositRow): string {
-  return hash === null || NO_HASH.test(hash) ? String(time) : hash;
+/**
+ * By row, of all rows of each millisecond: its hash, or its time where it has none. The venue may credit several deposits at
+ * once; those after the first have their place behind it.
+ */
+export function creditIds(rows: readonly VenueoneWireLedgerRow[]): ReadonlyMap<VenueoneWireLedgerRow, string> {
+  const counts = new Map<string, number>();
+  const ids = new Map<VenueoneWireLedgerRow, string>();
+  for (const row of rows) {
+    if (row.kind !== "deposit") continue;
+    const { hash, time } = row;
+    const id = hash === null || NO_HASH.test(hash) ? String(time) : hash;
+    const place = (counts.get(id) ?? 0) + 1;
+    counts.set(id, place);
+    ids.set(row, place === 1 ? id : `${id}#${place}`);
+  }
+  return ids;
 }

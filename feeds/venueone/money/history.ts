@@ -8,7 +8,7 @@ import type { VenueEntry } from "../../../engine/venue-money.js";
 import { tokenUnits } from "../../shared/room/money-text.js";
 import { normalizedRead } from "../../shared/room/normalized-read.js";
 import type { VenueoneWireLedgerRow } from "../account/history-wire.js";
-import { creditId } from "./deposit.js";
+import { creditIds } from "./deposit.js";
 import type { LedgerSearch } from "./ledger.js";
 import { FEE_USDC } from "./withdraw.js";
 
@@ -24,17 +24,22 @@ export async function readHistory(
   options: CallOptions,
 ): Promise<Read<readonly VenueEntry[]>> {
   const rows = await ledger.all(account, sinceMs + clockOffsetMs, options);
-  return normalizedRead(rows, "ledger", (all) => all.flatMap((row) => entryOf(row, clockOffsetMs)));
+  return normalizedRead(rows, "ledger", (all) => {
+    const ids = creditIds(all);
+    return all.flatMap((row) => entryOf(row, ids, clockOffsetMs));
+  });
 }
 
-function entryOf(row: VenueoneWireLedgerRow, clockOffsetMs: number): VenueEntry[] {
+function entryOf(row: VenueoneWireLedgerRow, ids: ReturnType<typeof creditIds>, clockOffsetMs: number): VenueEntry[] {
   if (row.kind === "other") return [];
   const common = { chainId: null, asset: ASSET, kindType: null, hash: null, atMs: row.time - clockOffsetMs };
   const { usdc } = row;
   if (row.kind === "deposit")
-    return [{ ...common, kind: "deposit", venueId: creditId(row), amounts: [usdc], hasFailed: false }];
-  // Whether the figure has the fee in it is not known (withdraw.ts).
+    return [{ ...common, kind: "deposit", venueId: ids.get(row) ?? "", amounts: [usdc], hasFailed: false }];
+  // Whether the figure has the fee in it, and what was asked for too, is not known (withdraw.ts).
   const units = tokenUnits(usdc, DECIMALS, "usdc");
-  const amounts = [units, units + FEE_USDC * pow10Big(DECIMALS)].map((one) => formatScaledBig(one, DECIMALS));
+  const fee = FEE_USDC * pow10Big(DECIMALS);
+  const asked = [units, units + fee, units - fee].filter((one) => one > 0n);
+  const amounts = asked.map((one) => formatScaledBig(one, DECIMALS));
   return [{ ...common, kind: "withdrawal", venueId: String(row.nonce), amounts, hasFailed: false }];
 }

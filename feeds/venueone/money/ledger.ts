@@ -43,13 +43,15 @@ export class LedgerSearch {
     sinceVenueMs: number,
     options: CallOptions,
   ): Promise<Read<readonly VenueoneWireLedgerRow[]>> {
-    // The last row of a page is the first of the next.
-    const all = new Map<string, VenueoneWireLedgerRow>();
+    const all: VenueoneWireLedgerRow[] = [];
     const read = await this.#pages(account, sinceVenueMs, options, (rows) => {
-      for (const row of rows) all.set(JSON.stringify(row), row);
+      // A page begins with all of the millisecond that the one before ended in; rows may be the same to the letter.
+      const firstMs = rows[0]?.time;
+      while (all.length > 0 && all.at(-1)?.time === firstMs) all.pop();
+      all.push(...rows);
       return false;
     });
-    return read.ok ? { ...read, value: [...all.values()] } : read;
+    return read.ok ? { ...read, value: all } : read;
   }
 
   /** Until `take` has what it wants. */

@@ -169,7 +169,8 @@ export class VenueoneWithdrawals implements WithdrawalRail {
   }): PayoutEvent | null {
     const request = readRequest(stored);
     if (request === null) return null;
-    const amounts = shown === null ? [ask.amount - fee] : [ask.amount - fee, shown];
+    // Whether the fee is a part of the amount is not stated.
+    const amounts = [ask.amount - fee, ask.amount, ...(shown === null ? [] : [shown])];
     const { bridge, clockOffsetMs } = this.#deps;
     return bridgePayout(bridge, request, amounts, sentAtMs + clockOffsetMs());
   }
