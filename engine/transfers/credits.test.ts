@@ -35,6 +35,17 @@ describe("the credit of a deposit", () => {
     expect(await rowOf(life, row)).toMatchObject({ venueId: expect.stringContaining("credit-") });
   });
 
+  it("is waited for no longer than a day of this start where the venue never answers", async () => {
+    const { world, row } = await uncredited();
+    await world.clock.advanceAsync(2 * DAY_MS);
+    const life = await world.live();
+    life.keeper.start();
+    await world.clock.advanceAsync(DAY_MS - 600_000);
+    expect(await rowOf(life, row)).toMatchObject({ isCreditAwaited: true });
+    await world.clock.advanceAsync(1_200_000);
+    expect(await rowOf(life, row)).toMatchObject({ state: "confirmed", venueId: null, isCreditAwaited: false });
+  });
+
   it("is none of a deposit that the chain undid, whatever else of its amount is credited", async () => {
     const { world, row } = await uncredited();
     const before = await world.live(null, 4_000);

@@ -64,6 +64,9 @@ export class Deposits {
    */
   readonly #replaced = new Map<string, { readonly sinceNs: number; readonly looks: number }>();
 
+  /** By row: since when its venue does not answer for its credit, on the monotonic clock. */
+  readonly #unread = new Map<string, number>();
+
   constructor(parts: TransferParts) {
     this.#parts = parts;
   }
@@ -256,9 +259,11 @@ export class Deposits {
 
   /** Whether the venue has the money of a deposit that is final. */
   async #credit(row: DepositRow, options: CallOptions): Promise<DepositRow> {
-    const mined = row.steps.at(-1)?.mined;
+    const mined = depositStep(row)?.mined;
     const rail = this.#parts.rails.get(row.venue)?.deposits;
-    if (row.state === "failed" || mined === undefined || mined === null || rail === undefined) return row;
+    // Of one that the chain undid, as far as it was seen, a credit of its amount is another one's; and where too few have its
+    // block, nothing is for good yet.
+    if (row.state === "failed" || mined?.succeeded !== true || !mined.isFinal || rail === undefined) return row;
     const deposit = {
       ...{ account: row.account, hash: mined.hash, chainId: row.chainId },
       amount: BigInt(mined.taken ?? row.amount),
@@ -268,10 +273,24 @@ export class Deposits {
       readValue(this.#parts, () => rail.look(deposit, session, options)),
     );
     const [venueId] = await this.#parts.book.unclaimed(row, read?.value ?? []);
-    if (venueId !== undefined) return this.#save(row, (one) => credited(one, venueId, this.#now()));
-    if (!row.isCreditAwaited || this.#now() - row.updatedAtMs < CREDIT_WAIT_MS) return row;
+    if (venueId !== undefined) {
+      this.#unread.delete(row.transferId);
+      return this.#save(row, (one) => credited(one, venueId, this.#now()));
+    }
+    const mayGiveUp = this.#mayGiveUp(row, read !== null);
+    if (!row.isCreditAwaited || this.#now() - row.updatedAtMs < CREDIT_WAIT_MS || !mayGiveUp) return row;
+    this.#unread.delete(row.transferId);
     this.#parts.logger.warn("transfers.not_credited", { venue: row.venue, name: row.transferId });
     return this.#save(row, (one) => ({ ...one, isCreditAwaited: false, updatedAtMs: this.#now() }));
+  }
+
+  /** A venue that does not answer says nothing of the credit, unless it has not for as long as a credit is waited for. */
+  #mayGiveUp({ transferId }: DepositRow, isRead: boolean): boolean {
+    const nowNs = this.#parts.clock.monoNs();
+    const sinceNs = this.#unread.get(transferId) ?? nowNs;
+    if (isRead) this.#unread.delete(transferId);
+    else this.#unread.set(transferId, sinceNs);
+    return isRead || (nowNs - sinceNs) / 1e6 >= CREDIT_WAIT_MS;
   }
 
   #save(

@@ -35,15 +35,14 @@ export class PayoutSearches {
     const event = this.#eventOf(row);
     if (chain === undefined || event === null) return null;
     const start = this.#heights.get(row.transferId) ?? (await this.#startOf(chain, event, options));
-    if (start === null) return null;
+    if (start === null) return this.#unread(row);
     let fromHeight = start;
     for (let part = 0; part < PARTS_MAX; part++) {
       const { contract, topics } = event;
       const search = { contract, topics, fromHeight };
       const read = await readValue(this.#parts, () => chain.logs.final(search, options));
       if (read === null) {
-        // Also where endpoints refuse such reads for good: nothing else shows that.
-        this.#parts.logger.warn("transfers.payout_unread", { name: row.transferId, venue: row.venue });
+        this.#unread(row);
         break;
       }
       for (const log of read.value.logs) {
@@ -59,6 +58,12 @@ export class PayoutSearches {
 
   forget({ transferId }: WithdrawalRow): void {
     this.#heights.delete(transferId);
+  }
+
+  /** Also where endpoints refuse such reads for good: nothing else shows that. */
+  #unread({ transferId, venue }: WithdrawalRow): null {
+    this.#parts.logger.warn("transfers.payout_unread", { name: transferId, venue });
+    return null;
   }
 
   #eventOf(row: WithdrawalRow): PayoutEvent | null {
