@@ -26,6 +26,8 @@ const REVERT_PATIENCE_MS = 120_000;
 /** Behind one name of an endpoint are servers, of which one may lag. */
 const LOST_PATIENCE_MS = 60_000;
 const LOST_LOOKS = 4;
+/** A venue that has not credited a final deposit by then is a matter for people; the row says so. */
+const CREDIT_WAIT_MS = 86_400_000;
 
 export function planOf(row: DepositRow, allowance: bigint): readonly StepName[] {
   if (row.spender === null || allowance >= BigInt(row.amount)) return ["deposit"];
@@ -166,6 +168,15 @@ export function concluded(row: DepositRow, nowMs: number): DepositRow {
 /** The venue has it. */
 export function credited(row: DepositRow, venueId: string, nowMs: number): DepositRow {
   return { ...confirmed(row, nowMs), venueId, isCreditAwaited: false };
+}
+
+/**
+ * Nobody waits for its credit any more. `unreadMs`: for so long the venue has not answered in this start of the program;
+ * null: it does. Without an answer it says nothing of the credit.
+ */
+export function isGivenUp(row: DepositRow, unreadMs: number | null, nowMs: number): boolean {
+  const isOld = row.isCreditAwaited && nowMs - row.updatedAtMs >= CREDIT_WAIT_MS;
+  return isOld && (unreadMs === null || unreadMs >= CREDIT_WAIT_MS);
 }
 
 export function failed(row: DepositRow, reason: TransferReason, text: string, nowMs: number): DepositRow {

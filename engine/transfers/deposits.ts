@@ -18,6 +18,7 @@ import {
   handedOut,
   holdsLane,
   isDecided,
+  isGivenUp,
   isLost,
   isSent,
   looked,
@@ -52,8 +53,6 @@ import {
 
 /** Not mined for so long, its price is raised; twice as long for each raise after. */
 const BUMP_MS = 60_000;
-/** A venue that has not credited a final deposit by then is a matter for people; the row says so. */
-const CREDIT_WAIT_MS = 86_400_000;
 const UNANSWERED = { kind: "unknown" } as const;
 
 export class Deposits {
@@ -277,20 +276,20 @@ export class Deposits {
       this.#unread.delete(row.transferId);
       return this.#save(row, (one) => credited(one, venueId, this.#now()));
     }
-    const mayGiveUp = this.#mayGiveUp(row, read !== null);
-    if (!row.isCreditAwaited || this.#now() - row.updatedAtMs < CREDIT_WAIT_MS || !mayGiveUp) return row;
+    const unreadMs = this.#unreadMs(row, read !== null);
+    if (!isGivenUp(row, unreadMs, this.#now())) return row;
     this.#unread.delete(row.transferId);
     this.#parts.logger.warn("transfers.not_credited", { venue: row.venue, name: row.transferId });
     return this.#save(row, (one) => ({ ...one, isCreditAwaited: false, updatedAtMs: this.#now() }));
   }
 
-  /** A venue that does not answer says nothing of the credit, unless it has not for as long as a credit is waited for. */
-  #mayGiveUp({ transferId }: DepositRow, isRead: boolean): boolean {
+  /** Null: the venue has just answered. */
+  #unreadMs({ transferId }: DepositRow, isRead: boolean): number | null {
     const nowNs = this.#parts.clock.monoNs();
     const sinceNs = this.#unread.get(transferId) ?? nowNs;
     if (isRead) this.#unread.delete(transferId);
     else this.#unread.set(transferId, sinceNs);
-    return isRead || (nowNs - sinceNs) / 1e6 >= CREDIT_WAIT_MS;
+    return isRead ? null : (nowNs - sinceNs) / 1e6;
   }
 
   #save(

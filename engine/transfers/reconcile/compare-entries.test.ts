@@ -58,7 +58,8 @@ describe("a comparison of rows with a history", () => {
     } as unknown as InternalRow;
     const listed = (amount: string) =>
       entry({ kind: "withdrawal", amounts: [amount], kindType: null, isFeeOpen: true, venueId: "8" });
-    for (const amount of ["5", "4.99", "5.01", "4.995"]) expect(counts([withdrawal], [listed(amount)])).toEqual([0, 0, 1]);
+    for (const amount of ["5", "4.99", "5.01", "4.995"])
+      expect(counts([withdrawal], [listed(amount)])).toEqual([0, 0, 1]);
     for (const amount of ["4.98", "5.02"]) expect(counts([withdrawal], [listed(amount)])).toEqual([1, 0, 1]);
   });
 

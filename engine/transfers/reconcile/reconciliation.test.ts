@@ -122,7 +122,13 @@ describe("the release of a store that was put back", () => {
     const world = new TransferWorld();
     const life = await world.live();
     const stand = new Stand(world, life);
-    const found = { reason: "FOUND", kind: "withdrawal", account: ACCOUNT, venue: "venuetwo", chainId: CHAIN_ID } as const;
+    const found = {
+      reason: "FOUND",
+      kind: "withdrawal",
+      account: ACCOUNT,
+      venue: "venuetwo",
+      chainId: CHAIN_ID,
+    } as const;
     const entry = { asset: "USDC", amounts: ["20"], isFeeOpen: true, kindType: null, venueId: "9", atMs: 3 };
     stand.findings = { blocks: [{ ...found, ...entry }], nonces: [] };
     await stand.released();

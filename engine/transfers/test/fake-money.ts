@@ -90,6 +90,8 @@ export class FakeMoney {
   refusesMoves = false;
   /** Its list has ids of its own, and not those of its replies. */
   listsOwnIds = false;
+  /** Its list of payouts has what they took from the account: the fee too, where it came on top. */
+  listsDebits = false;
   /** Decimals of its texts. */
   placesMax = 6;
   hasKey = true;
@@ -273,12 +275,15 @@ export class FakeMoney {
   }
 
   async #payout(withdrawal: PastWithdrawal): Promise<WithdrawalStanding> {
-    const { ask, sentAtMs, venueId } = withdrawal;
+    const { ask, fee, sentAtMs, venueId } = withdrawal;
+    const listed = ({ amount, debit }: Payout): bigint => (this.listsDebits && debit > 0n ? debit : amount);
     const { nonce } = JSON.parse(withdrawal.request) as Request;
     const isIt = (one: Payout): boolean => {
       if (this.#style === "named") return one.nonce === nonce;
       if (venueId !== null) return one.id === venueId;
-      return one.amount === ask.amount && one.atMs >= sentAtMs - DATED_WITHIN_MS;
+      return (
+        listed(one) >= ask.amount - fee && listed(one) <= ask.amount + fee && one.atMs >= sentAtMs - DATED_WITHIN_MS
+      );
     };
     const alike: Payout[] = [];
     for (const payout of this.#listed(this.payouts).filter(isIt))

@@ -10,11 +10,21 @@ import { type Intent, judged } from "./transfer-judge.js";
 import { type Life, TransferWorld } from "./transfer-world.js";
 
 const STEPS = 10;
+const DAY_MS = 86_400_000;
+const UNREAD_MS = 20_000;
 
 export interface ModelRun {
   /** What the judge says. */
   readonly wrongs: readonly string[];
   readonly counts: Readonly<Record<"deposits" | "payouts" | "moves" | "deaths" | "refused" | "failed", number>>;
+}
+
+/** Nobody looks, and the venues do not answer at once after it. */
+async function pausedForDays({ clock, named, listed }: TransferWorld, life: Life): Promise<void> {
+  await life.keeper.stop();
+  await clock.advanceAsync(2 * DAY_MS);
+  const answersMs = clock.wallMs() + UNREAD_MS;
+  for (const money of [named, listed]) money.weather = () => (clock.wallMs() < answersMs ? "lost" : "fine");
 }
 
 export async function runModel(seed: number): Promise<ModelRun> {
@@ -29,6 +39,9 @@ export async function runModel(seed: number): Promise<ModelRun> {
   world.named.paysOnChain = chance(0.5);
   world.named.hidesPayments = world.named.paysOnChain;
   world.listed.listsOwnIds = chance(0.5);
+  // Of numbers of its own: runs of before stay as they were.
+  const ends = createSeededRandom(seed + 1_000_000);
+  world.listed.listsDebits = ends.next() < 0.5;
   const intents: Intent[] = [];
   let serial = 0;
   let deaths = 0;
@@ -105,6 +118,7 @@ export async function runModel(seed: number): Promise<ModelRun> {
   world.chain.weather = () => "fine";
   world.chain.baseFee = 10n;
   world.signerError = null;
+  if (ends.next() < 0.5) await pausedForDays(world, life);
   life = await world.live();
   await world.untilQuiet(life);
   const rows = await world.rows(life);

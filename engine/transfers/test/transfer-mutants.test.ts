@@ -96,6 +96,16 @@ const MUTANTS: readonly Mutant[] = [
       })),
   },
   {
+    name: "looks for a withdrawal by what was asked for alone, where the list has the fee in it",
+    wrong: /withdrawal of .* is failed and took effect/,
+    plant: () => acting((right) => ({ searchedFor: (row) => ({ ...right.searchedFor(row), fee: 0n }) })),
+  },
+  {
+    name: "gives up a credit that it could not ask for",
+    wrong: /deposit of .* was not followed to its credit/,
+    plant: () => stepping((right) => ({ isGivenUp: (row, _unreadMs, nowMs) => right.isGivenUp(row, null, nowMs) })),
+  },
+  {
     name: "does not hand out again what a reorg took away",
     wrong: /deposit of .* is (broadcast|unknown)/,
     plant: () =>
