@@ -314,6 +314,61 @@ describe("a transaction that is signed again at another price of gas", () => {
   });
 });
 
+describe("whoever asks for transactions of a few nonces at many prices", () => {
+  const step = fc.record({
+    payload: fc.integer({ min: 1, max: 4 }),
+    gas: fc.bigInt({ min: 0n, max: 9n }),
+    act: fc.constantFrom("sign", "sign", "giveUp", "giveUpLater", "restart", "tomorrow"),
+  });
+  const AMOUNTS = [10n, 20n, 30n, 40n];
+  const PER_DAY = { amount: 80n, gas: 25n };
+
+  it("never gets more signed on a day than its bounds, in whatever order sessions end", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        let state = NEW_DAY_STATE;
+        let now = NOON;
+        /** Of the day: by payload the dearest gas that may have been signed. */
+        let signed = new Map<number, bigint>();
+        const later: Parameters<typeof releaseAmounts>[1][] = [];
+        for (const { payload, gas, act } of steps) {
+          if (act === "restart") state = decodeDayRow(encodeDayRow(state));
+          if (act === "tomorrow") {
+            now += DAY;
+            signed = new Map();
+          }
+          const amounts = [
+            { asset: "token", amount: AMOUNTS[payload - 1] ?? 0n, perDay: PER_DAY.amount },
+            { asset: "gas", amount: gas, perDay: PER_DAY.gas },
+          ];
+          const same = { key: digest(payload), gasAsset: "gas", gas };
+          const name = digest(100 * payload + Number(gas));
+          // A session of the very intent is open: there is one at a time.
+          if (later.some((one) => one.digest === name)) continue;
+          const outcome = reserveAmounts(state, name, amounts, now, same);
+          if (!outcome.ok) continue;
+          state = outcome.state;
+          const { reservation } = outcome;
+          if (act === "giveUp" && reservation !== null) state = releaseAmounts(state, reservation);
+          else if (act === "giveUpLater" && reservation !== null) later.push(reservation);
+          else {
+            const before = signed.get(payload) ?? 0n;
+            signed.set(payload, gas > before ? gas : before);
+          }
+          if (act === "sign") for (const one of later.splice(0, 1)) state = releaseAmounts(state, one);
+          const all = [...signed];
+          const spent = all.reduce((sum, [key]) => sum + (AMOUNTS[key - 1] ?? 0n), 0n);
+          const burnt = all.reduce((sum, [, most]) => sum + most, 0n);
+          expect(spent <= PER_DAY.amount && burnt <= PER_DAY.gas, `${spent} ${burnt}`).toBe(true);
+          expect((state.totals.get("token") ?? 0n) >= spent && (state.totals.get("gas") ?? 0n) >= burnt).toBe(true);
+          expect(state.payloads.size).toBeLessThanOrEqual(state.digests.size);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
 describe("the row of a day with transactions", () => {
   const state = (() => {
     const outcome = decidePolicy(
