@@ -86,6 +86,26 @@ describe("a withdrawal whose venue shows only that it left", () => {
     expect(await rowOf(next, row)).toMatchObject({ state: "confirmed", payout: "completed" });
   });
 
+  it("is found soon after days in which nobody looked, since a search that is behind does not pause for long", async () => {
+    const { world, life } = await scene();
+    const row = await asked(world, life);
+    await world.clock.advanceAsync(60_000);
+    await life.keeper.stop();
+    world.named.paysMs = 30 * 86_400_000;
+    await world.clock.advanceAsync(2 * 86_400_000);
+    const next = await world.live();
+    next.keeper.start();
+    const later = await asked(world, next);
+    await world.clock.advanceAsync(20_000);
+    await next.keeper.stop();
+    await world.clock.advanceAsync(86_400_000);
+    world.chain.pay(world.named.paymentOf(later.act.request));
+    const last = await world.live();
+    last.keeper.start();
+    await world.clock.advanceAsync(2 * 3_600_000);
+    expect([(await rowOf(last, row)).state, (await rowOf(last, later)).state]).toEqual(["confirmed", "confirmed"]);
+  });
+
   it("is said to be unread where no endpoint tells from which height on to search", async () => {
     const { world, life } = await scene();
     const row = await asked(world, life);

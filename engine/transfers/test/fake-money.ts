@@ -132,6 +132,12 @@ export class FakeMoney {
     return debit === 0n || this.#clock.wallMs() >= atMs + this.paysMs;
   }
 
+  /** What it writes on chain once it pays this act of the `named` style. */
+  paymentOf(request: string): ChainLog {
+    const { nonce, amount } = JSON.parse(request) as Request;
+    return paidLog(nonce, BigInt(amount) - FEE);
+  }
+
   session(payer: string | null): AccountSession | null {
     if (!this.hasKey) return null;
     this.payers.push(payer);
