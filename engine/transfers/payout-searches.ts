@@ -24,6 +24,8 @@ export class PayoutSearches {
   readonly #parts: Pick<TransferParts, "chains" | "clock" | "logger" | "rails">;
   /** By row: the height that its search goes on from. */
   readonly #heights = new Map<string, number>();
+  /** Rows whose last look ended at its bound, and not at the end of what is final. */
+  readonly #behind = new Set<string>();
 
   constructor(parts: Pick<TransferParts, "chains" | "clock" | "logger" | "rails">) {
     this.#parts = parts;
@@ -37,11 +39,13 @@ export class PayoutSearches {
     const start = this.#heights.get(row.transferId) ?? (await this.#startOf(chain, event, options));
     if (start === null) return this.#unread(row);
     let fromHeight = start;
+    this.#behind.add(row.transferId);
     for (let part = 0; part < PARTS_MAX; part++) {
       const { contract, topics } = event;
       const search = { contract, topics, fromHeight };
       const read = await readValue(this.#parts, () => chain.logs.final(search, options));
       if (read === null) {
+        this.#behind.delete(row.transferId);
         this.#unread(row);
         break;
       }
@@ -49,14 +53,22 @@ export class PayoutSearches {
         const paid = event.paid(log);
         if (paid !== null) return { hash: log.hash, paid };
       }
-      if (read.value.nextHeight <= fromHeight) break;
+      if (read.value.nextHeight <= fromHeight) {
+        this.#behind.delete(row.transferId);
+        break;
+      }
       fromHeight = read.value.nextHeight;
     }
     this.#heights.set(row.transferId, fromHeight);
     return null;
   }
 
+  isBehind(transferId: string): boolean {
+    return this.#behind.has(transferId);
+  }
+
   forget({ transferId }: WithdrawalRow): void {
+    this.#behind.delete(transferId);
     this.#heights.delete(transferId);
   }
 

@@ -40,6 +40,11 @@ export class Rounds {
     });
   }
 
+  /** Its last round did not get to the end of what it searches. */
+  isBehind(transferId: string): boolean {
+    return this.#withdrawals.isBehind(transferId);
+  }
+
   /** The row's lane took its request in when the row was made: to refuse it now would leave the row to itself. */
   inTurn(row: TransferRow, act: () => Promise<void>): Promise<void> {
     return this.turns.run(laneOf(row), act, true);

@@ -2,8 +2,8 @@
  * What no request waits for: rows that are open go on by themselves, after a restart as well. Lanes go side by side.
  *
  * Bounds: a row that does not move is looked at again after a pause that doubles up to five minutes; a row that moved
- * begins with the shortest pause again. At most eight rounds run at once; who has been due for longest comes first, so no
- * row waits for ever behind others, however many there are.
+ * begins with the shortest pause again, and a search that is behind pauses for five seconds. At most eight rounds run at
+ * once; who has been due for longest comes first, so no row waits for ever behind others, however many there are.
  */
 import type { TimerHandle } from "../domain/clock.js";
 import { ServiceError } from "../domain/errors.js";
@@ -15,6 +15,8 @@ import { isOpen, type TransferRow } from "./transfer-row.js";
 
 const PAUSE_MIN_MS = 1_000;
 const PAUSE_MAX_MS = 300_000;
+/** Of a search that goes on: it leaves the endpoints' calls to others. */
+const PAUSE_BEHIND_MS = 5_000;
 const ROUNDS_MAX = 8;
 /** Rows that a request has just made are found so soon. */
 const TICK_MS = 1_000;
@@ -121,7 +123,8 @@ export class TransferKeeper {
     const now = this.#parts.book.current(transferId);
     if (now === undefined) return;
     const longerMs = 2 * (this.#due.pauseOf(transferId) ?? 0);
-    const pauseMs = now === row ? Math.min(Math.max(longerMs, PAUSE_MIN_MS), PAUSE_MAX_MS) : PAUSE_MIN_MS;
+    const stillMs = this.#rounds.isBehind(transferId) ? PAUSE_BEHIND_MS : Math.max(longerMs, PAUSE_MIN_MS);
+    const pauseMs = now === row ? Math.min(stillMs, PAUSE_MAX_MS) : PAUSE_MIN_MS;
     this.#due.rest(transferId, pauseMs, this.#parts.clock.monoNs());
   }
 }

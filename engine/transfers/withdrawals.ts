@@ -77,6 +77,11 @@ export class Withdrawals {
     return after ?? row;
   }
 
+  /** There is more to search at once for its payment. */
+  isBehind(transferId: string): boolean {
+    return this.#payouts.isBehind(transferId);
+  }
+
   async #begin(
     row: WithdrawalRow,
     rail: WithdrawalRail,
