@@ -50,6 +50,7 @@ import {
   type StoredStep,
   type StoredVersion,
 } from "./transfer-row.js";
+import { UnreadTimes } from "./unread-times.js";
 
 /** Not mined for so long, its price is raised; twice as long for each raise after. */
 const BUMP_MS = 60_000;
@@ -63,11 +64,12 @@ export class Deposits {
    */
   readonly #replaced = new Map<string, { readonly sinceNs: number; readonly looks: number }>();
 
-  /** By row: since when its venue does not answer for its credit, on the monotonic clock. */
-  readonly #unread = new Map<string, number>();
+  /** Of credits. */
+  readonly #unread: UnreadTimes;
 
   constructor(parts: TransferParts) {
     this.#parts = parts;
+    this.#unread = new UnreadTimes(parts.clock);
   }
 
   /**
@@ -273,23 +275,14 @@ export class Deposits {
     );
     const [venueId] = await this.#parts.book.unclaimed(row, read?.value ?? []);
     if (venueId !== undefined) {
-      this.#unread.delete(row.transferId);
+      this.#unread.forget(row.transferId);
       return this.#save(row, (one) => credited(one, venueId, this.#now()));
     }
-    const unreadMs = this.#unreadMs(row, read !== null);
+    const unreadMs = this.#unread.unreadMs(row.transferId, read !== null);
     if (!isGivenUp(row, unreadMs, this.#now())) return row;
-    this.#unread.delete(row.transferId);
+    this.#unread.forget(row.transferId);
     this.#parts.logger.warn("transfers.not_credited", { venue: row.venue, name: row.transferId });
     return this.#save(row, (one) => ({ ...one, isCreditAwaited: false, updatedAtMs: this.#now() }));
-  }
-
-  /** Null: the venue has just answered. */
-  #unreadMs({ transferId }: DepositRow, isRead: boolean): number | null {
-    const nowNs = this.#parts.clock.monoNs();
-    const sinceNs = this.#unread.get(transferId) ?? nowNs;
-    if (isRead) this.#unread.delete(transferId);
-    else this.#unread.set(transferId, sinceNs);
-    return isRead ? null : (nowNs - sinceNs) / 1e6;
   }
 
   #save(
