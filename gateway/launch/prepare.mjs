@@ -66,6 +66,8 @@ export function listSources(extensions = [".ts"]) {
   const visit = (folder) => {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
       const path = join(folder, entry.name);
+      // The packed client is built beside its sources.
+      if (entry.isDirectory() && entry.name === "dist") continue;
       if (entry.isDirectory()) visit(path);
       else if (extensions.some((extension) => entry.name.endsWith(extension))) found.push(relative(repoRoot, path));
     }

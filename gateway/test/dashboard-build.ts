@@ -17,6 +17,7 @@ export interface BuiltClient {
 export function buildClient(): BuiltClient {
   const folder = mkdtempSync(join(tmpdir(), "unwind-client-"));
   for (const name of readdirSync(CLIENT, { recursive: true, encoding: "utf8" })) {
+    if (/^dist(\/|$)/.test(name)) continue;
     const from = join(CLIENT, name);
     if (COPIED.test(name)) {
       mkdirSync(dirname(join(folder, name)), { recursive: true });
