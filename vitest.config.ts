@@ -4,6 +4,8 @@ export default defineConfig({
   test: {
     include: ["{engine,feeds,gateway,bench,schemas,client}/**/*.test.ts"],
     exclude: ["node_modules", "dist"],
+    // Of the project that is named, so that a run of one file checks no others.
+    typecheck: { enabled: true, include: ["client/**/*.test-d.ts"], tsconfig: "client/tsconfig.types.json" },
     setupFiles: ["bench/lib/fast-check-setup.ts"],
     // Forks, not threads: native addons (lmdb, uWebSockets.js) are loaded by the code under test.
     pool: "forks",
