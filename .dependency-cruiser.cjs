@@ -376,7 +376,8 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: "node_modules" },
-    exclude: { path: "^dist/" },
+    // The second: a project of somebody else, which has the packed client installed.
+    exclude: { path: "(^|/)dist/|^bench/test/venuefive-client/outside/" },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: "tsconfig.json" },
     enhancedResolveOptions: {
