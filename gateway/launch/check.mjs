@@ -26,6 +26,10 @@ const STEPS = [
   ["layers (dependency-cruiser)", layerProblems],
   ["types of the page (tsc)", () => tool(bin("typescript", "bin", "tsc"), "-p", "client/tsconfig.json", "--noEmit")],
   [
+    "types of the example (tsc)",
+    () => tool(bin("typescript", "bin", "tsc"), "-p", join("client", "example", "tsconfig.json")),
+  ],
+  [
     "floating promises (oxlint)",
     () => tool(bin("oxlint", "bin", "oxlint"), "--type-aware", "--deny-warnings", "-c", ".oxlintrc.json"),
   ],

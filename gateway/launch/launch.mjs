@@ -19,6 +19,7 @@ const MAINS = {
   replay: "dist/gateway/cli/replay.js",
   soak: "dist/bench/soak/main.js",
   circle: "dist/bench/circle/main.js",
+  example: "dist/bench/example/main.js",
 };
 
 const [command = "start", ...args] = process.argv.slice(2);

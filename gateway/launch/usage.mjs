@@ -15,6 +15,7 @@ const USAGE = `unwind: closes perpetual-futures positions at the best all-in exi
   npm run bench -- [scenario]     benchmarks
   npm run soak                    a long run that watches memory
   npm run circle -- [address]     money once round through a running demo, with its sums
+  npm run example                 a page that trades venuefive from a wallet, on a local chain
   npm run conformance -- [file]   signing vectors through the project's own code
   npm run replay -- <file>        a recorded tape through the feeds
 
