@@ -13,7 +13,7 @@ const METHODS_MAX = 15;
 const LONG_FUNCTIONS = 4;
 const LARGE_CLASSES = 7;
 
-const TEST = /\.test\.ts$|\/test\/|\.contract\.ts$/;
+const TEST = /\.test(-d)?\.ts$|\/test\/|\.contract\.ts$/;
 
 /** @returns {{ longFunctions: string[], largeClasses: string[] }} `path:line name size`, the largest first */
 export function oversized(path, text) {
