@@ -12,7 +12,7 @@ import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { rolldown } from "rolldown";
 import type { Hex } from "viem";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { startVenuefive, type VenuefiveWorld } from "../../sim/venuefive/world.js";
 import { nodeTool, type PackedClient, packClient, runTool } from "../support/client-package.js";
 import { addressesOf, keyClients, nextKey } from "./stand.js";
@@ -98,7 +98,7 @@ describe("the tarball of the client", () => {
   });
 });
 
-describe("a project outside of the repository that has the client installed", () => {
+describe("a project outside of the repository that has the client installed", { timeout: 300_000 }, () => {
   let world: VenuefiveWorld;
   beforeAll(async () => {
     cpSync(join(HERE, "outside"), packed.project, { recursive: true });
@@ -113,6 +113,7 @@ describe("a project outside of the repository that has the client installed", ()
     const task = { act, key, rpcUrl: world.rpcUrl, addresses: addressesOf(world) };
     const program = join(packed.project, "out", "trade.mjs");
     const child = spawn(process.execPath, [program, JSON.stringify(task)], { stdio: ["ignore", "pipe", "inherit"] });
+    onTestFinished(() => void child.kill("SIGKILL"));
     const lines: Record<string, unknown>[] = [];
     for await (const text of createInterface({ input: child.stdout })) {
       const line = JSON.parse(text) as Record<string, unknown>;
