@@ -383,12 +383,17 @@ describe("the status of an order on venuefive", () => {
     ["an open that waits for the keeper", { status: "PENDING", price: null }, ["OPEN", "BUY", null, "0", null, false]],
     [
       "an open that is executed",
-      { status: "FILLED", price: "65000" },
+      { status: "FILLED", price: "65000", size: "0.0153846153" },
       ["FILLED", "BUY", "0.0153846153", "0.0153846153", "65000", false],
     ],
     [
+      "a close that is executed, of the size that it was opened with",
+      { status: "FILLED", price: "80000", size: "0.0153846153", isOpen: false },
+      ["FILLED", "SELL", "0.0153846153", "0.0153846153", "80000", true],
+    ],
+    [
       "a close that the keeper gave up",
-      { status: "CANCELED", price: null, isOpen: false },
+      { status: "CANCELED", price: null, size: null, isOpen: false },
       ["CANCELED", "SELL", null, "0", null, true],
     ],
   ] as const)("of a market order by its transaction, by anybody: %s", async (_, fields, facts) => {
