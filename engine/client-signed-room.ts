@@ -98,6 +98,8 @@ export interface ClientSignedMarketOrder {
   readonly status: "PENDING" | "FILLED" | "CANCELED";
   /** Null until it is executed. */
   readonly price: string | null;
+  /** What was opened, or the part of the position that was closed, at the price of its opening; null until it is executed. */
+  readonly size: string | null;
   readonly timestampMs: number;
   readonly walletAddress: string;
 }

@@ -42,7 +42,7 @@ it("an order that was changed keeps the number of its placing, in the open order
   };
   const { room, settled, holds } = await startRoomStand(world, {
     clock,
-    parts: { createHistory: (pool) => createHistoryPart(config, parts, pool) },
+    parts: { createHistory: (...given) => createHistoryPart(config, parts, ...given) },
   });
   await settled(room.start());
   const { receipt } = await one.open({

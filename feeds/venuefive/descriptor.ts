@@ -1,11 +1,10 @@
 /** What the rest of the program knows of venuefive: what an operator may set, and its room made of it. */
 import type { ClientSignedRoom } from "../../engine/client-signed-room.js";
 import { VENUEFIVE_ADDRESSES, VENUEFIVE_CHAIN_ID, VENUEFIVE_PAIRS } from "../../schemas/venuefive/contracts.js";
-import type { RpcPool } from "../shared/chain/rpc-pool.js";
 import { BUDGET_MAX } from "../shared/room/venue-descriptor.js";
 import { createHistoryPart, type HistoryParts } from "./history-part.js";
 import { type PairMap, pairMapOf, parsePairs } from "./market/pair-map.js";
-import { createVenuefiveRoom, type HistoryPart, type VenuefiveRoomParts } from "./room.js";
+import { createVenuefiveRoom, type VenuefiveRoomParts } from "./room.js";
 
 const address = <const Default extends string>(default_: Default, what: string) => ({
   kind: "text" as const,
@@ -149,7 +148,7 @@ export function readVenuefive(values: VenuefiveValues, problems: string[]): Venu
 /** `store`: where the index of events is kept. */
 export function venuefiveRoom(config: VenuefiveConfig, parts: HistoryParts): ClientSignedRoom {
   const { clock, random, logger } = parts;
-  const createHistory = (pool: RpcPool): HistoryPart => createHistoryPart(config, parts, pool);
+  const createHistory: VenuefiveRoomParts["createHistory"] = (...given) => createHistoryPart(config, parts, ...given);
   return createVenuefiveRoom({ ...config, clock, random, logger, createHistory });
 }
 

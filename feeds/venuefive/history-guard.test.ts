@@ -6,7 +6,8 @@ import { startVenuefive, type VenuefiveWorld } from "../../bench/sim/venuefive/w
 import { aClosedTrade } from "../../engine/portfolio/test/fake-client-signed-room.js";
 import { PAIR_STORAGE_ABI } from "../../schemas/venuefive/abi.js";
 import { pairMapOf } from "./market/pair-map.js";
-import type { HistoryPart, VenuefiveRoomParts } from "./room.js";
+import type { HistoryPart } from "./history-guard.js";
+import type { VenuefiveRoomParts } from "./room.js";
 import { noHistory } from "./test/no-history.js";
 import { READ, type RoomStandOptions, startRoomStand } from "./test/room-stand.js";
 import type { RpcProxy } from "./test/rpc-proxy.js";

@@ -1,11 +1,11 @@
 /** The history of the room: the index of events over the room's own endpoints, and the venue's service for what is older. */
 import type { StateStore } from "../../engine/storage/state-store.js";
-import type { RpcPool } from "../shared/chain/rpc-pool.js";
 import { VenuefiveHistory } from "./history/history.js";
 import { connectOlderTrades } from "./history/older-trades.js";
 import { RpcHistoryChain } from "./history/rpc-chain.js";
 import { symbolOf } from "./market/pair-map.js";
-import type { HistoryPart, VenuefiveRoomParts } from "./room.js";
+import type { HistoryPart } from "./history-guard.js";
+import type { VenuefiveRoomParts } from "./room.js";
 
 export type HistoryParts = Pick<VenuefiveRoomParts, "clock" | "random" | "logger"> & { readonly store: StateStore };
 
@@ -19,13 +19,17 @@ interface HistoryConfig extends Pick<VenuefiveRoomParts, "chainId" | "map"> {
 
 const CLOSE_GRACE_MS = 1_000;
 
-export function createHistoryPart(config: HistoryConfig, parts: HistoryParts, pool: RpcPool): HistoryPart {
+export function createHistoryPart(
+  config: HistoryConfig,
+  parts: HistoryParts,
+  ...[pool, isDollarBased]: Parameters<VenuefiveRoomParts["createHistory"]>
+): HistoryPart {
   const { chainId, addresses, map, fromBlock, historyUrl } = config;
   const { store, ...common } = parts;
-  const named = (pairIndex: number): string => symbolOf(map, pairIndex);
-  const older = historyUrl === null ? null : connectOlderTrades(historyUrl, { ...common, symbolOf: named });
+  const pairs = { symbolOf: (pairIndex: number): string => symbolOf(map, pairIndex), isDollarBased };
+  const older = historyUrl === null ? null : connectOlderTrades(historyUrl, { ...common, ...pairs });
   const history = new VenuefiveHistory({
-    ...{ chainId, addresses, chain: new RpcHistoryChain(pool), store, symbolOf: named, fromBlock },
+    ...{ chainId, addresses, chain: new RpcHistoryChain(pool), store, ...pairs, fromBlock },
     ...{ older: older?.trades ?? null, ...common },
   });
   return {

@@ -20,14 +20,9 @@ import { BlockTimes } from "./chain/block-times.js";
 import { ContractCalls, type ReadAddresses } from "./chain/contract-calls.js";
 import { ChainHeads } from "./chain/heads.js";
 import { PinnedReads } from "./chain/pinned-reads.js";
+import { dollarBasedBy, GuardedHistory, type HistoryPart } from "./history-guard.js";
 import { differText, PairGuard } from "./market/pair-guard.js";
 import type { PairMap } from "./market/pair-map.js";
-
-/** What is known of the past: events of the contracts, indexed. */
-export interface HistoryPart
-  extends Pick<ClientSignedRoom, "readClosedTrades" | "readOrders" | "findOrder" | "start" | "stop"> {
-  status(): ClientSignedStatus["index"];
-}
 
 export interface VenuefiveRoomParts {
   readonly chainId: number;
@@ -46,8 +41,11 @@ export interface VenuefiveRoomParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Given the endpoints, which close with the room. */
-  readonly createHistory: (pool: RpcPool) => HistoryPart;
+  /**
+   * Given the endpoints, which close with the room, and whether the base of a pair is the dollar: that throws for a pair
+   * which is not compared with the chain yet, and its throw is to come out of the read.
+   */
+  readonly createHistory: (pool: RpcPool, isDollarBased: (pairIndex: number) => boolean) => HistoryPart;
   /** Default: a pool of HTTP connections. */
   readonly connect?: RpcPoolOptions["connect"];
 }
@@ -80,8 +78,9 @@ export class VenuefiveRoom implements ClientSignedRoom {
     const reads = new PinnedReads(heads, clock);
     const calls = new ContractCalls(parts.addresses);
     this.#guard = new PairGuard({ map, calls, reads, heads, clock, logger, everyBlocks: pairsEveryBlocks });
-    this.#history = parts.createHistory(this.#pool);
-    const history = this.#history;
+    const past = parts.createHistory(this.#pool, dollarBasedBy(this.#guard));
+    const history = new GuardedHistory(past, this.#guard, clock);
+    this.#history = history;
     const times = new BlockTimes(reads);
     this.#accounts = new AccountReader({ map, calls, reads, heads, guard: this.#guard, times, history, clock });
   }

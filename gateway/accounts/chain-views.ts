@@ -13,8 +13,6 @@ import type { VenuefivePosition } from "../../schemas/positions.js";
 import type { VenuefiveOrder, VenuefiveOrderRecord, VenuefiveTrade } from "../../schemas/venuefive-records.js";
 
 const EXCHANGE = "venuefive";
-/** Of an order's size, as the chain has prices. */
-const SIZE_PLACES = 10;
 const PERCENT_PLACES = 4;
 const NO_PRICE = "-";
 
@@ -164,7 +162,6 @@ const MARKET_STATUS = { PENDING: "OPEN", FILLED: "FILLED", CANCELED: "CANCELED" 
 
 function marketRecord(order: ClientSignedMarketOrder): VenuefiveOrderRecord {
   const isBuy = (order.direction === "LONG") === order.isOpen;
-  const quantity = order.price === null ? null : sizeAt(order, order.price);
   const isFilled = order.status === "FILLED";
   return {
     orderId: order.txHash,
@@ -173,8 +170,8 @@ function marketRecord(order: ClientSignedMarketOrder): VenuefiveOrderRecord {
     type: "MARKET",
     status: MARKET_STATUS[order.status],
     price: order.price,
-    quantity,
-    filledQuantity: isFilled ? quantity : "0",
+    quantity: order.size,
+    filledQuantity: isFilled ? order.size : "0",
     averagePrice: isFilled ? order.price : null,
     timestamp: order.timestampMs,
     exchange: EXCHANGE,
@@ -191,11 +188,4 @@ function marketRecord(order: ClientSignedMarketOrder): VenuefiveOrderRecord {
     txHash: order.txHash,
     walletAddress: order.walletAddress,
   };
-}
-
-function sizeAt({ collateral, leverage }: ClientSignedMarketOrder, price: string): string | null {
-  const at = ratioFromText(price);
-  if (at.num === 0n) return null;
-  const notional = multiplyRatio(ratioFromText(collateral), ratioFromText(leverage));
-  return formatRatio(divideRatio(notional, at), SIZE_PLACES, "floor");
 }

@@ -14,10 +14,14 @@ export function usdcText(value: string | bigint): string {
   return formatScaledBig(BigInt(value), USDC_DECIMALS);
 }
 
-/** In tokens: notional over price, rounded down at each division. Zero where there is no price. */
-export function sizeText(collateral: string, leverage: string, price: string): string {
-  if (BigInt(price) === 0n) return "0";
+/**
+ * In tokens: notional over price, rounded down at each division; of a pair whose base is the dollar the notional itself.
+ * Zero where there is no price.
+ */
+export function sizeText(collateral: string, leverage: string, price: string, isDollarBased: boolean): string {
   const notional = (BigInt(collateral) * BigInt(leverage)) / SCALE;
+  if (isDollarBased) return usdcText(notional);
+  if (BigInt(price) === 0n) return "0";
   return formatScaledBig((notional * SCALE * SCALE) / BigInt(price) / USDC, VENUEFIVE_DECIMALS);
 }
 

@@ -8,6 +8,8 @@ import { grossPnl, scaledText, sizeText, usdcText } from "./amounts.js";
 import type { ClosingEvent, EventOf, MarketEvent, OrderEvent } from "./event.js";
 
 export type SymbolOf = (pairIndex: number) => string;
+/** Whether the base of a pair is the dollar: its size is its notional then. */
+export type DollarBased = (pairIndex: number) => boolean;
 
 /** `latest` may be `start`; `before`: the event before the latest, where there is one. */
 export interface OrderEvents {
@@ -29,13 +31,17 @@ type Change = Pick<
   | "size"
 >;
 
-export function foldOrder({ start, latest, before }: OrderEvents, symbolOf: SymbolOf): ClientSignedOrder {
+export function foldOrder(
+  { start, latest, before }: OrderEvents,
+  symbolOf: SymbolOf,
+  isDollarBased: DollarBased,
+): ClientSignedOrder {
   const { pairIndex, index } = start;
   const isOver = latest.kind === "filled" || latest.kind === "canceled";
   return {
     orderId: `${pairIndex}:${index}:${start.block}`,
     symbol: symbolOf(pairIndex),
-    ...changeOf({ start, latest, before }),
+    ...changeOf({ start, latest, before }, isDollarBased(pairIndex)),
     liquidationPrice: null,
     status: latest.kind === "filled" ? "FILLED" : latest.kind === "canceled" ? "CANCELED" : "OPEN",
     timestampMs: isOver ? latest.timeMs : start.timeMs,
@@ -43,7 +49,7 @@ export function foldOrder({ start, latest, before }: OrderEvents, symbolOf: Symb
   };
 }
 
-function changeOf({ start, latest, before }: OrderEvents): Change {
+function changeOf({ start, latest, before }: OrderEvents, isDollarBased: boolean): Change {
   const placed = start.kind === "placed" ? start : null;
   const updated = latest.kind === "updated" ? latest : before?.kind === "updated" ? before : null;
   const filled = latest.kind === "filled" ? latest : null;
@@ -58,7 +64,10 @@ function changeOf({ start, latest, before }: OrderEvents): Change {
     direction: isLong === null ? null : isLong ? "LONG" : "SHORT",
     orderType: placed === null ? null : orderTypeOf(placed),
     price: price === null ? null : scaledText(price),
-    size: price === null || collateral === null || leverage === null ? null : sizeText(collateral, leverage, price),
+    size:
+      price === null || collateral === null || leverage === null
+        ? null
+        : sizeText(collateral, leverage, price, isDollarBased),
     collateral: collateral === null ? null : usdcText(collateral),
     leverage: leverage === null ? null : scaledText(leverage),
     takeProfit: stops === null ? null : orNone(stops.tp),
@@ -83,7 +92,7 @@ function orNone(price: string): string | null {
  * closing fee, rollover, the keeper's reward, of a zero-fee position the venue's share. Null where the venue gave some of a
  * loss back, which the event does not tell.
  */
-export function foldClosing(event: ClosingEvent, symbolOf: SymbolOf): ClosedTrade {
+export function foldClosing(event: ClosingEvent, symbolOf: SymbolOf, isDollarBased: DollarBased): ClosedTrade {
   const { trade, collateral, sent } = event;
   const pnl = BigInt(sent) - BigInt(collateral);
   const fees = grossPnl(collateral, event.percentProfit) - pnl;
@@ -93,7 +102,7 @@ export function foldClosing(event: ClosingEvent, symbolOf: SymbolOf): ClosedTrad
     entryPrice: scaledText(trade.openPrice),
     exitPrice: scaledText(event.price),
     collateral: usdcText(collateral),
-    size: sizeText(collateral, trade.leverage, trade.openPrice),
+    size: sizeText(collateral, trade.leverage, trade.openPrice, isDollarBased(event.pairIndex)),
     leverage: scaledText(trade.leverage),
     realizedPnl: usdcText(pnl),
     fees: fees < 0n ? null : usdcText(fees),
@@ -107,7 +116,11 @@ export function foldClosing(event: ClosingEvent, symbolOf: SymbolOf): ClosedTrad
 }
 
 /** Of the events of one order of the venue, oldest first. Null: it was queued before what is known, and given up. */
-export function foldMarketOrder(events: readonly MarketEvent[], symbolOf: SymbolOf): ClientSignedMarketOrder | null {
+export function foldMarketOrder(
+  events: readonly MarketEvent[],
+  symbolOf: SymbolOf,
+  isDollarBased: DollarBased,
+): ClientSignedMarketOrder | null {
   const queued = events.find((event) => event.kind === "queued") ?? null;
   const executed = events.find((event) => event.kind === "executed") ?? null;
   const first = queued ?? executed;
@@ -127,7 +140,13 @@ export function foldMarketOrder(events: readonly MarketEvent[], symbolOf: Symbol
     leverage: scaledText(queued?.leverage ?? executed?.trade.leverage ?? "0"),
     status: executed !== null ? "FILLED" : isCanceled ? "CANCELED" : "PENDING",
     price: executed === null ? null : scaledText(executed.price),
+    size: executed === null ? null : executedSize(executed, isDollarBased(first.pairIndex)),
     timestampMs: first.timeMs,
     walletAddress: first.trader,
   };
+}
+
+/** At the price of the opening, also of a close: its collateral and leverage say what the notional was then. */
+function executedSize({ collateral, trade }: EventOf<"executed">, isDollarBased: boolean): string {
+  return sizeText(collateral, trade.leverage, trade.openPrice, isDollarBased);
 }

@@ -66,6 +66,7 @@ function begin(): VenuefiveHistory {
   return new VenuefiveHistory({
     ...{ chainId: world.chainId, addresses: world.addresses, chain: new RpcHistoryChain(pool), store },
     symbolOf: (pairIndex) => (pairIndex === BTC ? "BTC" : `PAIR_${pairIndex}`),
+    isDollarBased: () => false,
     ...{ fromBlock: null, older: null, clock, random: createSeededRandom(1), logger: silentLogger },
   });
 }

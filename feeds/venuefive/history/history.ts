@@ -23,7 +23,7 @@ import type { HistoryAddresses } from "./decode-logs.js";
 import { EventBook } from "./event-book.js";
 import { EventIndex } from "./event-index.js";
 import { EventReader } from "./event-reader.js";
-import type { SymbolOf } from "./fold.js";
+import type { DollarBased, SymbolOf } from "./fold.js";
 import type { OlderTrades } from "./older-trades.js";
 import { OrderLookup } from "./order-lookup.js";
 import { HistoryPages } from "./pages.js";
@@ -35,6 +35,7 @@ export interface VenuefiveHistoryOptions {
   readonly chain: HistoryChain;
   readonly store: StateStore;
   readonly symbolOf: SymbolOf;
+  readonly isDollarBased: DollarBased;
   /** The first block of the index; null: the safe head at the first start. A lower one than before reads all again. */
   readonly fromBlock: number | null;
   /** Null: what is older than the index is missing. */
@@ -53,8 +54,8 @@ export class VenuefiveHistory {
   readonly #lookup: OrderLookup;
 
   constructor(options: VenuefiveHistoryOptions) {
-    const { chainId, addresses, chain, store, symbolOf, fromBlock, older, pollMs, rangeMax, nearBlocks } = options;
-    const { clock, random, logger } = options;
+    const { chainId, addresses, chain, store, symbolOf, isDollarBased, fromBlock, older } = options;
+    const { pollMs, rangeMax, nearBlocks, clock, random, logger } = options;
     // Other contracts are another index: what one of them has is never shown as the other's.
     const keys = new RowKeys(`${chainId}-${addresses.Trading.toLowerCase()}`);
     const book = new EventBook(store, keys);
@@ -67,9 +68,9 @@ export class VenuefiveHistory {
     });
     const decoder = () => this.#index.decoder();
     const seenAtMs = () => this.#index.seenAtMs;
-    this.#pages = new HistoryPages({ book, reader, symbolOf, older, seenAtMs });
+    this.#pages = new HistoryPages({ book, reader, symbolOf, isDollarBased, older, seenAtMs });
     const tail = new ChainTail({ chain, decoder, clock });
-    this.#lookup = new OrderLookup({ chain, book, reader, tail, decoder, symbolOf, seenAtMs });
+    this.#lookup = new OrderLookup({ chain, book, reader, tail, decoder, symbolOf, isDollarBased, seenAtMs });
   }
 
   /** Resolves when the first look at the chain has ended, whatever it found. */

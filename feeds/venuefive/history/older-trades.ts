@@ -33,7 +33,7 @@ import {
   WireFault,
 } from "../../shared/room/wire-fields.js";
 import { scaledText, sizeText, usdcText } from "./amounts.js";
-import type { SymbolOf } from "./fold.js";
+import type { DollarBased, SymbolOf } from "./fold.js";
 import { type OlderMark, SHOWN_MAX } from "./page-cursor.js";
 
 interface OlderTradesOptions {
@@ -41,8 +41,11 @@ interface OlderTradesOptions {
   /** Of the service's URL, without a slash at the end. */
   readonly basePath: string;
   readonly symbolOf: SymbolOf;
+  readonly isDollarBased: DollarBased;
   readonly clock: Clock;
 }
+
+type Pairs = Pick<OlderTradesOptions, "symbolOf" | "isDollarBased">;
 
 interface OlderPage {
   readonly ok: true;
@@ -71,18 +74,18 @@ export interface OlderConnection {
 /** Throws RangeError for a URL that cannot be meant. */
 export function connectOlderTrades(
   url: string,
-  options: Pick<HttpPoolOptions, "clock" | "random" | "logger"> & Pick<OlderTradesOptions, "symbolOf">,
+  options: Pick<HttpPoolOptions, "clock" | "random" | "logger"> & Pick<OlderTradesOptions, "symbolOf" | "isDollarBased">,
 ): OlderConnection {
   if (!/^https?:/i.test(url) || !URL.canParse(url))
     throw new RangeError("the URL of the history service cannot be read");
   const { origin, pathname } = new URL(url);
-  const { symbolOf, clock, random, logger } = options;
+  const { symbolOf, isDollarBased, clock, random, logger } = options;
   const http = new HttpPool({
     ...{ name: "venuefive.history", baseUrl: origin, clock, random, logger, accountLimits: [] },
     ...{ budget: BUDGET_PER_SECOND, budgetWindowMs: 1_000, connections: CONNECTIONS, maxBodyBytes: BODY_BYTES_MAX },
   });
   const basePath = pathname.replace(/\/+$/, "");
-  return { trades: new OlderTrades({ http, basePath, symbolOf, clock }), close: (graceMs) => http.close(graceMs) };
+  return { trades: new OlderTrades({ http, basePath, symbolOf, isDollarBased, clock }), close: (graceMs) => http.close(graceMs) };
 }
 
 interface OlderRow {
@@ -133,7 +136,7 @@ export class OlderTrades {
     page: number,
     options: CallOptions,
   ): Promise<{ readonly ok: true; readonly value: VendorPage } | FailedRead> {
-    const { http, basePath, symbolOf } = this.#options;
+    const { http, basePath } = this.#options;
     const result = await http.request({
       method: "GET",
       path: `${basePath}/v2/history/portfolio/history/${trader}/${page}/${PAGE_ROWS}`,
@@ -149,7 +152,7 @@ export class OlderTrades {
     const failure = failureOf(result);
     if (failure !== null) return failure;
     const body = result.kind === "response" ? result.body : "";
-    const decoded = decodeJson(body, (value) => vendorPage(value, trader, page, symbolOf), parseMoneyJson);
+    const decoded = decodeJson(body, (value) => vendorPage(value, trader, page, this.#options), parseMoneyJson);
     if (!decoded.ok) return failedRead("BAD_RESPONSE", `history service: ${decoded.problem}`);
     return decoded.value === null
       ? failedRead("VENUE_ERROR", "the history service refuses")
@@ -175,16 +178,16 @@ function behind(mark: OlderMark, { id, trade }: OlderRow): OlderMark {
 }
 
 /** Null: it refuses. */
-function vendorPage(value: unknown, trader: string, page: number, symbolOf: SymbolOf): VendorPage | null {
+function vendorPage(value: unknown, trader: string, page: number, pairs: Pairs): VendorPage | null {
   const answer = asFields(value, "answer");
   if (answer["success"] !== true) return answer["errorMessage"] === EMPTY ? { rows: [], isLast: true } : null;
   const list = asList(answer["portfolio"], "portfolio");
   if (list.length > PAGE_ROWS) throw new WireFault("portfolio", "is longer than a page");
-  const rows = list.map((row) => olderRow(asFields(row, "row"), trader, symbolOf));
+  const rows = list.map((row) => olderRow(asFields(row, "row"), trader, pairs));
   return { rows, isLast: rows.length === 0 || page >= integerField(answer, "pageCount") };
 }
 
-function olderRow(row: Fields, trader: string, symbolOf: SymbolOf): OlderRow {
+function olderRow(row: Fields, trader: string, { symbolOf, isDollarBased }: Pairs): OlderRow {
   const args = asFields(asFields(row["event"], "event")["args"], "args");
   const trade = asFields(args["t"], "t");
   if (textField(trade, "trader").toLowerCase() !== trader) throw new WireFault("trader", "is another one");
@@ -194,17 +197,18 @@ function olderRow(row: Fields, trader: string, symbolOf: SymbolOf): OlderRow {
   const sent = units(args, "usdcSentToTrader", USDC_DECIMALS);
   const leverage = units(trade, "leverage", VENUEFIVE_DECIMALS);
   const openPrice = units(trade, "openPrice", VENUEFIVE_DECIMALS);
+  const pairIndex = integerField(trade, "pairIndex");
   const pnl = sent - collateral;
   const fees = units(row, "_grossPnl", USDC_DECIMALS) - pnl;
   return {
     id: textField(row, "_id"),
     trade: {
-      symbol: symbolOf(integerField(trade, "pairIndex")),
+      symbol: symbolOf(pairIndex),
       direction: booleanField(trade, "buy") ? "LONG" : "SHORT",
       entryPrice: scaledText(openPrice),
       exitPrice: scaledText(units(args, "price", VENUEFIVE_DECIMALS)),
       collateral: usdcText(collateral),
-      size: sizeText(collateral.toString(), leverage.toString(), openPrice.toString()),
+      size: sizeText(collateral.toString(), leverage.toString(), openPrice.toString(), isDollarBased(pairIndex)),
       leverage: scaledText(leverage),
       realizedPnl: usdcText(pnl),
       fees: fees < 0n ? null : usdcText(fees),

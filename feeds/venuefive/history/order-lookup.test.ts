@@ -77,7 +77,7 @@ async function lookup({ kept = [], tail = NOTHING_LATER, receipts = [NO_RECEIPT]
   const found = new OrderLookup({
     ...{ chain: { endpoints: async () => endpoints }, book, reader: new EventReader(store, KEYS, book) },
     ...{ tail: { read: async (from) => tail(from) }, decoder: () => new LogDecoder(ADDRESSES, [CALLBACKS]) },
-    ...{ symbolOf: () => "BTC", seenAtMs: () => 7 },
+    ...{ symbolOf: () => "BTC", isDollarBased: () => false, seenAtMs: () => 7 },
   });
   return async (orderId: string, address: string | null = null) => {
     const read = await found.find(orderId, address, OPTIONS);

@@ -20,7 +20,7 @@ import {
   type OrderEvent,
   type VenuefiveEvent,
 } from "./event.js";
-import { foldMarketOrder, foldOrder, type OrderEvents, type SymbolOf } from "./fold.js";
+import { type DollarBased, foldMarketOrder, foldOrder, type OrderEvents, type SymbolOf } from "./fold.js";
 import { failedChainRead, notYet } from "./pages.js";
 import { type OrderSlot, placeOf } from "./row-keys.js";
 
@@ -31,6 +31,7 @@ interface OrderLookupParts {
   readonly tail: Pick<ChainTail, "read">;
   readonly decoder: () => LogDecoder;
   readonly symbolOf: SymbolOf;
+  readonly isDollarBased: DollarBased;
   readonly seenAtMs: () => number;
 }
 
@@ -115,7 +116,8 @@ export class OrderLookup {
     const events = inOrder([...kept, event, ...later]);
     // What became of an order of before the index may be of before the index too.
     if (event.block < at.since.block && !events.some(isOutcome)) return beforeIndex(at);
-    const order = foldMarketOrder(events, this.#parts.symbolOf);
+    const { symbolOf, isDollarBased } = this.#parts;
+    const order = foldMarketOrder(events, symbolOf, isDollarBased);
     return this.#ok(at, order === null ? null : { kind: "market", order }, tail?.value.toBlock);
   }
 
@@ -179,11 +181,8 @@ export class OrderLookup {
   }
 
   #limit(events: OrderEvents): ClientSignedOrderFound {
-    return {
-      kind: "limit",
-      order: foldOrder(events, this.#parts.symbolOf),
-      walletAddress: events.start.trader,
-    };
+    const { symbolOf, isDollarBased } = this.#parts;
+    return { kind: "limit", order: foldOrder(events, symbolOf, isDollarBased), walletAddress: events.start.trader };
   }
 
   #ok(at: IndexCursor, value: ClientSignedOrderFound | null, toBlock = at.block): Found {

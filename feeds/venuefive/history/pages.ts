@@ -16,7 +16,7 @@ import type { IndexCursor } from "./cursor.js";
 import type { EventBook } from "./event-book.js";
 import type { EventReader, ListedEvent } from "./event-reader.js";
 import { isClosing, isOfOrder } from "./event.js";
-import { foldClosing, foldOrder, type SymbolOf } from "./fold.js";
+import { type DollarBased, foldClosing, foldOrder, type SymbolOf } from "./fold.js";
 import type { OlderTrades } from "./older-trades.js";
 import { decodePageCursor, encodePageCursor, firstOlder, type PageCursor } from "./page-cursor.js";
 import { placeOf } from "./row-keys.js";
@@ -25,6 +25,7 @@ interface HistoryPagesParts {
   readonly book: EventBook;
   readonly reader: EventReader;
   readonly symbolOf: SymbolOf;
+  readonly isDollarBased: DollarBased;
   /** Null: what is older than the index is missing. */
   readonly older: OlderTrades | null;
   /** When the cursor's block was kept, wall ms. */
@@ -59,16 +60,16 @@ export class HistoryPages {
 
   constructor(parts: HistoryPagesParts) {
     this.#parts = parts;
-    const { reader, symbolOf } = parts;
+    const { reader, symbolOf, isDollarBased } = parts;
     this.#trades = {
       read: (trader, after, limit) => reader.closings(trader, after, limit),
-      fold: async ({ event }) => (isClosing(event) ? foldClosing(event, symbolOf) : null),
+      fold: async ({ event }) => (isClosing(event) ? foldClosing(event, symbolOf, isDollarBased) : null),
     };
     this.#orders = {
       read: (trader, after, limit) => reader.orders(trader, after, limit),
       async fold({ event }) {
         const events = isOfOrder(event) ? await reader.order(event, placeOf(event)) : null;
-        return events === null ? null : foldOrder(events, symbolOf);
+        return events === null ? null : foldOrder(events, symbolOf, isDollarBased);
       },
     };
   }

@@ -1,5 +1,5 @@
 /** A history that knows nothing, for tests of the state. */
-import type { HistoryPart } from "../room.js";
+import type { HistoryPart } from "../history-guard.js";
 
 const NOTHING = { ok: false, code: "BEFORE_INDEX", message: "no history", retryAfterMs: null } as const;
 

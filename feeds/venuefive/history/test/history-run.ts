@@ -53,7 +53,8 @@ export async function runHistory(seed: number, mutant: Mutant = {}): Promise<Run
     const endpoints = () => chain.endpoints().map((one) => mutant.endpoint?.(one, chain, store) ?? one);
     return new VenuefiveHistory({
       ...{ chainId: CHAIN_ID, addresses: ADDRESSES, chain: { endpoints: async () => endpoints() }, store: kept },
-      ...{ symbolOf: (pairIndex: number) => `PAIR_${pairIndex}`, fromBlock, older: null, rangeMax: 10, nearBlocks: 6 },
+      ...{ symbolOf: (pairIndex: number) => `PAIR_${pairIndex}`, isDollarBased: () => false },
+      ...{ fromBlock, older: null, rangeMax: 10, nearBlocks: 6 },
       ...{ clock, random: createSeededRandom(seed), logger: silentLogger },
     });
   };
