@@ -159,4 +159,55 @@ describe("many addresses at a client-signed venue", () => {
     await settle();
     expect([chain.addressCount, room.listenerCount]).toEqual([0, 0]);
   });
+
+  it("of several keys take turns: one with many does not make those of another old", async () => {
+    for (let index = 0; index < 200; index++) open(addressOf(index), "greedy");
+    await clock.advanceAsync(60_000);
+    open(ALICE, "other");
+    await clock.advanceAsync(1_000);
+    const from = room.calls.length;
+    for (let block = 0; block < 10; block++) {
+      room.mine();
+      await clock.advanceAsync(2_000);
+    }
+    const reads = room.calls.slice(from).filter(({ address }) => address === ALICE).length;
+    expect(reads).toBe(10);
+    expect(room.calls.length - from).toBeGreaterThanOrEqual(90);
+  });
+
+  it("wait for the key alone whose share of the calls is used up", async () => {
+    const readAll = room.readPositions.bind(room);
+    const limited = { ok: false, code: "RATE_LIMITED", message: "used up", retryAfterMs: 60_000 } as const;
+    let greedyReads = 0;
+    room.readPositions = (address, options) => {
+      if (options?.payer !== "greedy") return readAll(address);
+      greedyReads++;
+      return Promise.resolve(limited);
+    };
+    open(addressOf(1), "greedy");
+    const other = open(ALICE, "other");
+    await settle();
+    for (let block = 0; block < 5; block++) {
+      room.mine();
+      await clock.advanceAsync(2_000);
+    }
+    expect([greedyReads, room.calls.length, other.watch.coverage().state]).toEqual([1, 6, "LIVE"]);
+    await clock.advanceAsync(50_001);
+    expect(greedyReads).toBe(2);
+  });
+});
+
+describe("an address that is closed and opened again while it is read", () => {
+  it("is read again after that read, and not beside it", async () => {
+    let letGo = (): void => {};
+    room.gate = new Promise((resolve) => (letGo = resolve));
+    open().close();
+    const again = open();
+    await settle();
+    expect(room.calls.length).toBe(1);
+    room.gate = null;
+    letGo();
+    await settle();
+    expect([room.calls.length, again.watch.coverage().state]).toEqual([2, "LIVE"]);
+  });
 });

@@ -12,6 +12,7 @@ import type {
   ClientSignedStatus,
   ClosedTrade,
 } from "../../client-signed-room.js";
+import type { CallOptions } from "../../ports.js";
 
 export const FIRST_BLOCK = 100;
 const BLOCK_MS = 2_000;
@@ -162,7 +163,7 @@ export class FakeClientSignedRoom implements ClientSignedRoom {
     return () => void this.#listeners.delete(listener);
   }
 
-  readPositions(address: string): Promise<ChainRead<readonly ClientSignedPosition[]>> {
+  readPositions(address: string, _options?: CallOptions): Promise<ChainRead<readonly ClientSignedPosition[]>> {
     return this.#read("positions", address, undefined, () => this.positions.get(address.toLowerCase()) ?? []);
   }
 

@@ -33,6 +33,11 @@ describe("an order that rests", () => {
     expect(placed({ pairIndex: 1, index: 0, block: 101 })).toBeNull();
   });
 
+  it("is not the one that the history knows to be placed later in its slot", async () => {
+    const placed = await placedOrders(history, ADDRESS, OPTIONS);
+    expect(placed({ pairIndex: 1, index: 0, block: 89 })).toBeNull();
+  });
+
   it("is not one that has ended, nor of another slot or pair", async () => {
     const placed = await placedOrders(history, ADDRESS, OPTIONS);
     expect(placed({ pairIndex: 1, index: 1, block: 50 })).toBeNull();

@@ -168,6 +168,22 @@ describe("the look for an order", () => {
     expect(await forked(hashOf(1_110))).toBe("VENUE_ERROR");
   });
 
+  it("of a transaction with orders of several wallets is that of the wallet that is named", async () => {
+    const other = `0x${"2b".repeat(20)}`;
+    const second = { ...event({ ...QUEUED, orderId: "8" }, 90), trader: other, logIndex: 2 };
+    const kept = [event(QUEUED, 90), second];
+    const find = await lookup({ kept });
+    const order = (venueOrderId: string, walletAddress: string) => ({ order: { venueOrderId, walletAddress } });
+    expect(await find(hashOf(1_090), other.toUpperCase().replace("0X", "0x"))).toMatchObject(order("8", other));
+    expect(await find(hashOf(1_090), TRADER)).toMatchObject(order("7", TRADER));
+    expect(await find(hashOf(1_090))).toMatchObject(order("7", TRADER));
+    const changes = [event(CANCELED, 91), { ...event(CANCELED, 91), trader: other, logIndex: 2 }];
+    const limits = await lookup({ kept: changes });
+    expect(await limits(hashOf(1_091), other)).toMatchObject({ kind: "limit", walletAddress: other });
+    // Of anybody where the wallet has none in it.
+    expect(await limits(hashOf(1_091), ADDRESSES.Trading)).toMatchObject({ kind: "limit", walletAddress: TRADER });
+  });
+
   it("finds nothing by what is no id, or without an address", async () => {
     const find = await lookup({ kept: [event(PLACED, 80)] });
     for (const id of ["", "1:0", "1:0:80:1", "x", "0x12", "-1:0:80", "1:0:9999999999999"])

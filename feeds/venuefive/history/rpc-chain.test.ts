@@ -104,3 +104,21 @@ describe("the history's calls of an endpoint", () => {
     expect(await endpoint.transaction(TX, OPTIONS)).toMatchObject({ kind: "failed", code: "BAD_RESPONSE" });
   });
 });
+
+describe("the endpoints of the history", () => {
+  it("begin with those that answered last, so that one which hangs holds up no read of the others", async () => {
+    const common = { clock: new VirtualClock(), random: createSeededRandom(1), logger: silentLogger };
+    const replies = { eth_chainId: () => "0x2105", eth_getBlockByNumber: () => HEADER };
+    const broken = await new ScriptedEndpoint({ ...replies, eth_getBlockByNumber: () => new RawBody("", 503) }).listen();
+    const well = await new ScriptedEndpoint(replies).listen();
+    const pool = new RpcPool({ chainId: 8453, urls: [broken.url, well.url], ...common });
+    onTestFinished(async () => {
+      for (const server of [broken, well]) server.stop();
+      await pool.close(0);
+    });
+    const chain = new RpcHistoryChain(pool);
+    const before = await chain.endpoints();
+    for (const endpoint of before) await endpoint.header(7, OPTIONS);
+    expect(await chain.endpoints()).toEqual(before.toReversed());
+  });
+});
