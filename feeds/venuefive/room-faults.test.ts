@@ -3,10 +3,16 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTrader, type VenuefiveTrader } from "../../bench/sim/venuefive/test/trader.js";
 import { startVenuefive, type VenuefiveWorld } from "../../bench/sim/venuefive/world.js";
 import type { ChainRead } from "../../engine/client-signed-room.js";
+import type { VirtualClock } from "../../engine/domain/virtual-clock.js";
+import type { RpcPool } from "../shared/chain/rpc-pool.js";
+import { noHistory } from "./test/no-history.js";
 import { READ, type RoomStand, type RoomStandOptions, startRoomStand } from "./test/room-stand.js";
 import type { Fault, ProxiedCall, RpcProxy, Twist } from "./test/rpc-proxy.js";
 
 const BTC = 1;
+/** What the connections are given to end. */
+const CLOSE_MS = 1_000;
+const ROUNDS_OF_IO = 20_000;
 const ORDER = { pairIndex: BTC, collateral: "100", leverage: "10", price: "92400" };
 
 let world: VenuefiveWorld;
@@ -351,6 +357,36 @@ describe("a fork between two reads", () => {
   });
 });
 
+describe("endpoints of venuefive that hang while the room ends", () => {
+  it("hold it up no longer than their connections take to close, however many there are", async () => {
+    let steps = Promise.resolve();
+    const createHistory = (pool: RpcPool) => ({
+      ...noHistory(),
+      async start() {
+        steps = (async () => {
+          for (const endpoint of pool.endpoints)
+            await endpoint.call("eth_blockNumber", [], String, { timeoutMs: 10_000, lane: "background" });
+        })();
+      },
+      stop: () => steps,
+    });
+    const stand = await started(3, {
+      parts: { createHistory },
+      prepare(proxies) {
+        for (const proxy of proxies) proxy.fault = (calls) => calls.some(({ method }) => method === "eth_blockNumber");
+      },
+    });
+    const { clock, room, proxies } = stand;
+    while (!proxies[0]?.requests.flat().some(({ method }) => method === "eth_blockNumber"))
+      await new Promise((resolve) => setImmediate(resolve));
+    const stopped = room.stop();
+    await clock.advanceAsync(CLOSE_MS);
+    const fromMs = clock.wallMs();
+    await settledSoon(clock, stopped);
+    expect(clock.wallMs() - fromMs).toBeLessThan(CLOSE_MS);
+  });
+});
+
 function othersSlots(result: string): string {
   return result.replaceAll(one.address.slice(2).toLowerCase(), "ab".repeat(20));
 }
@@ -378,4 +414,14 @@ async function settledBeside<T>({ clock }: RoomStand, promise: Promise<T>): Prom
     await new Promise((resolve) => setImmediate(resolve));
   }
   return promise;
+}
+
+/** Real time passes first, then the clock's; so what waits for the clock shows in it. */
+async function settledSoon(clock: VirtualClock, promise: Promise<unknown>): Promise<void> {
+  let isSettled = false;
+  void promise.then(() => (isSettled = true));
+  for (let round = 0; !isSettled; round++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (round > 0 && round % ROUNDS_OF_IO === 0) await clock.advanceAsync(100);
+  }
 }
