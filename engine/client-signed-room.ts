@@ -216,7 +216,7 @@ export interface ClientSignedRoom {
   ): Promise<ChainRead<ChainHistoryPage<ClientSignedOrder>>>;
   /**
    * `orderId`: `pairIndex:index:block`, of `address`, where the block of a later change of the order will do; or a
-   * transaction's hash, of anybody. Null: there is none, no node knows the transaction.
+   * transaction's hash, of anybody, where an order of `address` in it comes before those of others. Null: there is none, no node knows the transaction.
    */
   findOrder(
     orderId: string,

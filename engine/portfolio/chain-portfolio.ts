@@ -4,7 +4,8 @@
  *
  * Invariants: no read begins while one of the same address runs. What was read stays shown, with its time, while reads fail.
  * Bounds: `addressesMax` addresses, half of them for one key; IN_FLIGHT_MAX reads at once; LOOKS_PER_MINUTE and a burst of BURST, so that
- * more addresses than that are read less often than each block; the read that waits longest goes first.
+ * more addresses than that are read less often than each block. Keys take turns, and of a key's addresses the one that waits
+ * longest goes first; a key that is limited waits alone.
  */
 import type { ClientSignedPosition, ClientSignedRoom } from "../client-signed-room.js";
 import type { Clock, TimerHandle } from "../domain/clock.js";
@@ -37,16 +38,25 @@ export interface ChainHandle {
   close(): void;
 }
 
+/** Who pays for reads: an API key, or all callers without one. */
+interface Payer {
+  readonly key: string | null;
+  watchCount: number;
+  /** Monotonic; of the last look that it paid for. */
+  lookedNs: number;
+  /** It was limited: no look of its own begins before. */
+  freeAtMs: number;
+}
+
 interface Watch extends ChainWatch {
   readonly address: string;
-  readonly payer: string | null;
+  readonly payer: Payer;
   readonly listeners: Set<() => void>;
   positions: readonly ClientSignedPosition[] | null;
   asOfMs: number | null;
   isSettled: boolean;
   error: CoverageError | null;
   isDue: boolean;
-  isRunning: boolean;
   /** Monotonic; of its last look. */
   lookedNs: number;
 }
@@ -71,8 +81,10 @@ export class ChainPortfolio {
   readonly #logger: Logger;
   readonly #places: SharedRoom;
   readonly #watches = new Map<string, Watch>();
+  readonly #payers = new Map<string | null, Payer>();
+  /** Addresses of reads that run, also of those that nobody waits for any more. */
+  readonly #running = new Set<string>();
   #endBlocks: (() => void) | null = null;
-  #inFlight = 0;
   /** No look begins before; a quiet while puts it back by a burst. */
   #freeAtMs = Number.NEGATIVE_INFINITY;
   #timer: TimerHandle | null = null;
@@ -105,13 +117,24 @@ export class ChainPortfolio {
   stop(): void {
     for (const watch of this.#watches.values()) watch.listeners.clear();
     this.#watches.clear();
+    this.#payers.clear();
     this.#rest();
   }
 
-  #watch(address: string, payer: string | null): Watch {
+  #payer(key: string | null): Payer {
+    for (const { key: other, watchCount, freeAtMs } of this.#payers.values())
+      if (watchCount === 0 && freeAtMs <= this.#nowMs()) this.#payers.delete(other);
+    const payer = this.#payers.get(key) ?? { key, watchCount: 0, lookedNs: -1, freeAtMs: Number.NEGATIVE_INFINITY };
+    this.#payers.set(key, payer);
+    payer.watchCount++;
+    return payer;
+  }
+
+  #watch(address: string, key: string | null): Watch {
+    const payer = this.#payer(key);
     const watch: Watch = {
       ...{ address, payer, listeners: new Set<() => void>(), positions: null, asOfMs: null },
-      ...{ isSettled: false, error: null, isDue: true, isRunning: false, lookedNs: -1 },
+      ...{ isSettled: false, error: null, isDue: true, lookedNs: -1 },
       coverage: () => this.#coverageOf(watch),
     };
     this.#watches.set(address, watch);
@@ -121,7 +144,10 @@ export class ChainPortfolio {
   #leave(watch: Watch, listener: () => void): void {
     if (!watch.listeners.delete(listener) || watch.listeners.size > 0) return;
     this.#watches.delete(watch.address);
-    this.#places.leave(watch.payer);
+    const { payer } = watch;
+    this.#places.leave(payer.key);
+    // One that is limited is remembered for as long.
+    if (--payer.watchCount === 0 && payer.freeAtMs <= this.#nowMs()) this.#payers.delete(payer.key);
     if (this.#watches.size === 0) this.#rest();
   }
 
@@ -153,11 +179,12 @@ export class ChainPortfolio {
 
   /** Begins what may begin now, and comes back when the next may. */
   #pump(): void {
-    if (this.#timer !== null) return;
-    while (this.#inFlight < IN_FLIGHT_MAX) {
+    if (this.#timer !== null) this.#clock.clearTimer(this.#timer);
+    this.#timer = null;
+    while (this.#running.size < IN_FLIGHT_MAX) {
       const next = this.#next();
       if (next === null) return;
-      const waitMs = this.#freeAtMs - this.#nowMs();
+      const waitMs = Math.max(this.#freeAtMs, next.payer.freeAtMs) - this.#nowMs();
       if (waitMs > EDGE_MS) {
         this.#timer = this.#clock.setTimer(() => {
           this.#timer = null;
@@ -170,23 +197,30 @@ export class ChainPortfolio {
     }
   }
 
-  /** The one that was looked at longest ago. */
+  /** Of the key that had its turn longest ago the address that was looked at longest ago; a limited key comes last. */
   #next(): Watch | null {
+    const nowMs = this.#nowMs();
+    const limitMs = ({ freeAtMs }: Payer): number => (freeAtMs - nowMs > EDGE_MS ? freeAtMs : 0);
+    const isBefore = (one: Watch, other: Watch): boolean => {
+      const [its, others] = [one.payer, other.payer];
+      const order = limitMs(its) - limitMs(others) || its.lookedNs - others.lookedNs || one.lookedNs - other.lookedNs;
+      return order < 0;
+    };
     let next: Watch | null = null;
     for (const watch of this.#watches.values())
-      if (watch.isDue && !watch.isRunning && (next === null || watch.lookedNs < next.lookedNs)) next = watch;
+      if (watch.isDue && !this.#running.has(watch.address) && (next === null || isBefore(watch, next))) next = watch;
     return next;
   }
 
   async #look(watch: Watch): Promise<void> {
+    const { payer } = watch;
     watch.isDue = false;
-    watch.isRunning = true;
     watch.lookedNs = this.#clock.monoNs();
-    this.#inFlight++;
+    payer.lookedNs = watch.lookedNs;
+    this.#running.add(watch.address);
     const { lane, error: before } = { lane: watch.isSettled ? "background" : "read", error: watch.error } as const;
     const read = await this.#read(watch, lane);
-    this.#inFlight--;
-    watch.isRunning = false;
+    this.#running.delete(watch.address);
     const wasSettled = watch.isSettled;
     watch.isSettled = true;
     if (read.ok) {
@@ -197,7 +231,7 @@ export class ChainPortfolio {
       watch.error = { code: read.code, message: read.message };
       const isLimited = read.code === "RATE_LIMITED" || read.code === "BREAKER_OPEN";
       const pauseMs = isLimited ? Math.min(read.retryAfterMs ?? LIMITED_PAUSE_MS, PAUSE_MS_MAX) : 0;
-      this.#freeAtMs = Math.max(this.#freeAtMs, this.#nowMs() + pauseMs);
+      payer.freeAtMs = Math.max(payer.freeAtMs, this.#nowMs() + pauseMs);
       // Without a block nobody comes back by itself.
       watch.isDue ||= isLimited;
     }
@@ -210,7 +244,7 @@ export class ChainPortfolio {
     const failed = (code: "TIMEOUT" | "BAD_RESPONSE", message: string) =>
       ({ ok: false, code, message, retryAfterMs: null }) as const;
     try {
-      const asked = this.room.readPositions(address, { timeoutMs: LOOK_TIMEOUT_MS, lane, payer });
+      const asked = this.room.readPositions(address, { timeoutMs: LOOK_TIMEOUT_MS, lane, payer: payer.key });
       const answer = await within(this.#clock, asked, LOOK_TIMEOUT_MS + GRACE_MS);
       return answer.done ? answer.value : failed("TIMEOUT", `no answer within ${LOOK_TIMEOUT_MS} ms`);
     } catch (error) {

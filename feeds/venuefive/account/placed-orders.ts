@@ -1,6 +1,7 @@
 /**
  * What the history knows of limit orders that rest: their type, which is in no state of the chain, and their placing, whose
- * block is their number. Only of those whose last change it has seen: a slot may have another order since.
+ * block is their number. Only of those whose last change it has seen: a slot may have another order since. Nor of one that
+ * was placed after that change: the slot had another order before.
  */
 import type { ClientSignedOrder, ClientSignedRoom } from "../../../engine/client-signed-room.js";
 import type { CallOptions } from "../../../engine/ports.js";
@@ -24,7 +25,10 @@ export async function placedOrders(
   if (!read.ok) return NOTHING_KNOWN;
   const { rows, toBlock } = read.value;
   const resting = new Map(rows.flatMap((row) => (row.status === "OPEN" ? [placedOf(row)] : [])));
-  return ({ pairIndex, index, block }) => (block <= toBlock ? (resting.get(`${pairIndex}:${index}`) ?? null) : null);
+  return ({ pairIndex, index, block }) => {
+    const placed = resting.get(`${pairIndex}:${index}`);
+    return placed !== undefined && placed.block <= block && block <= toBlock ? placed : null;
+  };
 }
 
 function placedOf({ orderId, orderType, timestampMs, txHash }: ClientSignedOrder): readonly [string, PlacedOrder] {

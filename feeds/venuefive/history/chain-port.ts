@@ -79,7 +79,7 @@ export interface HistoryEndpoint {
 }
 
 export interface HistoryChain {
-  /** Those that are of our chain, in the order of the configuration. */
+  /** Those that are of our chain, the best to ask first. */
   endpoints(): Promise<readonly HistoryEndpoint[]>;
 }
 

@@ -1,9 +1,12 @@
 /**
  * Events above the cursor, up to the newest block of one endpoint: for an order that was sent a moment ago. They are not
- * kept, and a reorganisation may undo them. Callers of the same moment share one read.
+ * kept, and a reorganisation may undo them. Callers of the same moment share one read, but not its failure: that may be of
+ * the time or the share of calls of who asked.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
+import { within } from "../../../engine/domain/deadline.js";
 import type { CallOptions } from "../../../engine/ports.js";
+import { Deadline } from "../../shared/net/deadline.js";
 import { type ChainAnswer, failedAnswer, type HistoryChain } from "./chain-port.js";
 import type { LogDecoder } from "./decode-logs.js";
 import type { VenuefiveEvent } from "./event.js";
@@ -29,6 +32,7 @@ interface SharedRead {
 /** An index that is further behind cannot say what became of an order of just now. */
 const BLOCKS_MAX = 1_000;
 const SHARED_MS = 1_000;
+const NO_TIME = failedAnswer("TIMEOUT", "no time left");
 
 export class ChainTail {
   readonly #parts: ChainTailParts;
@@ -38,12 +42,27 @@ export class ChainTail {
     this.#parts = parts;
   }
 
-  read(from: number, options: CallOptions): Promise<ChainAnswer<Tail>> {
-    const nowMs = this.#parts.clock.monoNs() / 1e6;
-    const shared = this.#shared;
-    if (shared !== null && shared.from === from && nowMs - shared.startedAtMs <= SHARED_MS) return shared.answer;
-    const answer = this.#read(from, options);
-    this.#shared = { from, startedAtMs: nowMs, answer };
+  async read(from: number, options: CallOptions): Promise<ChainAnswer<Tail>> {
+    const { clock } = this.#parts;
+    const deadline = new Deadline(clock, options);
+    for (;;) {
+      const left = deadline.left();
+      if (left === null) return NO_TIME;
+      const shared = this.#shared;
+      const isFresh = shared?.from === from && clock.monoNs() / 1e6 - shared.startedAtMs <= SHARED_MS;
+      if (shared === null || !isFresh) return this.#ask(from, left);
+      const waited = await within(clock, shared.answer, left.timeoutMs);
+      if (!waited.done) return NO_TIME;
+      if (waited.value.kind === "value") return waited.value;
+      if (this.#shared === shared) this.#shared = null;
+    }
+  }
+
+  async #ask(from: number, options: CallOptions): Promise<ChainAnswer<Tail>> {
+    const shared = { from, startedAtMs: this.#parts.clock.monoNs() / 1e6, answer: this.#read(from, options) };
+    this.#shared = shared;
+    const answer = await shared.answer;
+    if (answer.kind !== "value" && this.#shared === shared) this.#shared = null;
     return answer;
   }
 

@@ -60,7 +60,13 @@ function reply(body: unknown, status = 200): HttpResult {
 
 function older(service: Service): OlderTrades {
   const symbolOf = (pairIndex: number): string => (pairIndex === 1 ? "BTC" : `PAIR_${pairIndex}`);
-  return new OlderTrades({ http: service, basePath: "/api", symbolOf, isDollarBased: (index) => index === 11, clock: new VirtualClock() });
+  return new OlderTrades({
+    http: service,
+    basePath: "/api",
+    symbolOf,
+    isDollarBased: (index) => index === 11,
+    clock: new VirtualClock(),
+  });
 }
 
 const closedBefore = (count: number, fromMs = SINCE_MS): Closed[] =>
@@ -128,7 +134,11 @@ describe("closed trades of the vendor's history service", () => {
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
     const common = { clock: new VirtualClock(), random: createSeededRandom(1), logger: silentLogger };
-    const { trades, close } = connectOlderTrades(`http://127.0.0.1:${port}/api/`, { ...common, symbolOf: () => "BTC", isDollarBased: () => false });
+    const { trades, close } = connectOlderTrades(`http://127.0.0.1:${port}/api/`, {
+      ...common,
+      symbolOf: () => "BTC",
+      isDollarBased: () => false,
+    });
     const page = await trades.read(TRADER, firstOlder(SINCE_MS), { limit: 5, symbol: null }, OPTIONS);
     await close(0);
     server.closeAllConnections();
@@ -136,7 +146,9 @@ describe("closed trades of the vendor's history service", () => {
     expect(page).toMatchObject({ ok: true, rows: [{ symbol: "BTC" }], next: null });
     expect(service.paths).toEqual([`/api/v2/history/portfolio/history/${TRADER}/1/20`]);
     for (const url of ["", "ftp://example.com", "https://"])
-      expect(() => connectOlderTrades(url, { ...common, symbolOf: () => "BTC", isDollarBased: () => false })).toThrow(RangeError);
+      expect(() => connectOlderTrades(url, { ...common, symbolOf: () => "BTC", isDollarBased: () => false })).toThrow(
+        RangeError,
+      );
   });
 
   it("fail by what the service answers, and keep what came before the failure", async () => {

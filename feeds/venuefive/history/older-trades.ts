@@ -74,7 +74,8 @@ export interface OlderConnection {
 /** Throws RangeError for a URL that cannot be meant. */
 export function connectOlderTrades(
   url: string,
-  options: Pick<HttpPoolOptions, "clock" | "random" | "logger"> & Pick<OlderTradesOptions, "symbolOf" | "isDollarBased">,
+  options: Pick<HttpPoolOptions, "clock" | "random" | "logger"> &
+    Pick<OlderTradesOptions, "symbolOf" | "isDollarBased">,
 ): OlderConnection {
   if (!/^https?:/i.test(url) || !URL.canParse(url))
     throw new RangeError("the URL of the history service cannot be read");
@@ -85,7 +86,10 @@ export function connectOlderTrades(
     ...{ budget: BUDGET_PER_SECOND, budgetWindowMs: 1_000, connections: CONNECTIONS, maxBodyBytes: BODY_BYTES_MAX },
   });
   const basePath = pathname.replace(/\/+$/, "");
-  return { trades: new OlderTrades({ http, basePath, symbolOf, isDollarBased, clock }), close: (graceMs) => http.close(graceMs) };
+  return {
+    trades: new OlderTrades({ http, basePath, symbolOf, isDollarBased, clock }),
+    close: (graceMs) => http.close(graceMs),
+  };
 }
 
 interface OlderRow {

@@ -43,6 +43,12 @@ interface SlotLook {
   readonly from: number;
 }
 
+/** `trader`: whose order is meant where there are several; null: nobody's. */
+interface AskedTransaction {
+  readonly hash: string;
+  readonly trader: string | null;
+}
+
 type Found = ChainRead<ClientSignedOrderFound | null>;
 type NoRead = Extract<ChainRead<never>, { ok: false }>;
 
@@ -60,11 +66,12 @@ export class OrderLookup {
     const at = this.#parts.book.cursor;
     if (at === null) return notYet();
     const id = orderId.toLowerCase();
-    if (HASH.test(id)) return this.#byTransaction(id, at, options);
+    const trader = address?.toLowerCase() ?? null;
+    if (HASH.test(id)) return this.#byTransaction({ hash: id, trader }, at, options);
     const slot = SLOT_ID.exec(id);
-    if (slot === null || address === null) return this.#ok(at, null);
+    if (slot === null || trader === null) return this.#ok(at, null);
     const [pairIndex = 0, index = 0, block = 0] = slot.slice(1).map(Number);
-    return this.#bySlot({ trader: address.toLowerCase(), pairIndex, index }, block, at, options);
+    return this.#bySlot({ trader, pairIndex, index }, block, at, options);
   }
 
   async #bySlot(slot: OrderSlot, block: number, at: IndexCursor, options: CallOptions): Promise<Found> {
@@ -76,9 +83,10 @@ export class OrderLookup {
     return this.#withTail({ ...look, seen: [], from: at.block + 1 }, at, options);
   }
 
-  async #byTransaction(hash: string, at: IndexCursor, options: CallOptions): Promise<Found> {
+  async #byTransaction(asked: AskedTransaction, at: IndexCursor, options: CallOptions): Promise<Found> {
+    const { hash } = asked;
     const kept = await this.#parts.reader.ofTransaction(hash);
-    if (kept.length > 0) return this.#ofEvents(hash, kept, at, options);
+    if (kept.length > 0) return this.#ofEvents(asked, kept, at, options);
     const receipt = await this.#anywhere((endpoint) => endpoint.transaction(hash, options), isSome);
     if (receipt.kind === "failed") return failureOf(receipt);
     const { value } = receipt;
@@ -91,16 +99,21 @@ export class OrderLookup {
     const { timeMs } = header.value;
     const decoded = decodeWith(null, () => eventsOf(value, timeMs, this.#parts.decoder()));
     if (!decoded.ok) return failedChainRead("BAD_RESPONSE", decoded.problem);
-    return this.#ofEvents(hash, decoded.value, at, options);
+    return this.#ofEvents(asked, decoded.value, at, options);
   }
 
-  /** A transaction may hold several: the order that it queued comes first, then the one that it changed. */
+  /**
+   * A transaction may hold several: the order that it queued comes first, then the one that it changed. The keeper executes
+   * orders of many wallets in one, and a bundler sends them so: those of the wallet that is named come before all others'.
+   */
   async #ofEvents(
-    hash: string,
-    events: readonly VenuefiveEvent[],
+    { hash, trader }: AskedTransaction,
+    all: readonly VenuefiveEvent[],
     at: IndexCursor,
     options: CallOptions,
   ): Promise<Found> {
+    const own = all.filter((event) => event.trader === trader);
+    const events = own.some((event) => isOfMarketOrder(event) || isOfOrder(event)) ? own : all;
     const market = events.find(({ kind }) => kind === "queued") ?? events.find(isOfMarketOrder);
     if (market !== undefined && isOfMarketOrder(market)) return this.#market(market, at, options);
     const change = events.find(isOfOrder);

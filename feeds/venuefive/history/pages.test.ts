@@ -49,7 +49,14 @@ async function shown(): Promise<Shown> {
   const book = new EventBook(store, KEYS);
   const symbolOf = (pairIndex: number): string => (pairIndex === 1 ? "BTC" : `PAIR_${pairIndex}`);
   const reader = new EventReader(store, KEYS, book);
-  const pages = new HistoryPages({ book, reader, symbolOf, isDollarBased: () => false, older: null, seenAtMs: () => 7 });
+  const pages = new HistoryPages({
+    book,
+    reader,
+    symbolOf,
+    isDollarBased: () => false,
+    older: null,
+    seenAtMs: () => 7,
+  });
   return { store, book, pages };
 }
 

@@ -109,7 +109,10 @@ describe("the endpoints of the history", () => {
   it("begin with those that answered last, so that one which hangs holds up no read of the others", async () => {
     const common = { clock: new VirtualClock(), random: createSeededRandom(1), logger: silentLogger };
     const replies = { eth_chainId: () => "0x2105", eth_getBlockByNumber: () => HEADER };
-    const broken = await new ScriptedEndpoint({ ...replies, eth_getBlockByNumber: () => new RawBody("", 503) }).listen();
+    const broken = await new ScriptedEndpoint({
+      ...replies,
+      eth_getBlockByNumber: () => new RawBody("", 503),
+    }).listen();
     const well = await new ScriptedEndpoint(replies).listen();
     const pool = new RpcPool({ chainId: 8453, urls: [broken.url, well.url], ...common });
     onTestFinished(async () => {

@@ -34,8 +34,11 @@ export class RpcHistoryChain implements HistoryChain {
     this.#pool = pool;
   }
 
-  endpoints(): Promise<readonly HistoryEndpoint[]> {
-    return this.#pool.each((endpoint) => Promise.resolve(this.#of(endpoint)), NO_CALL);
+  /** Who answered last time comes first, so one that hangs takes no time of a look that another can answer. */
+  async endpoints(): Promise<readonly HistoryEndpoint[]> {
+    const own = await this.#pool.each((endpoint) => Promise.resolve(endpoint), NO_CALL);
+    const inOrder = [...own.filter(({ isWell }) => isWell), ...own.filter(({ isWell }) => !isWell)];
+    return inOrder.map((endpoint) => this.#of(endpoint));
   }
 
   #of(endpoint: RpcEndpoint): HistoryEndpoint {
