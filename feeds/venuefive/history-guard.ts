@@ -8,12 +8,15 @@ import { within } from "../../engine/domain/deadline.js";
 import type { CallOptions } from "../../engine/ports.js";
 import { Deadline } from "../shared/net/deadline.js";
 import { failedChainRead } from "./chain/pinned-reads.js";
+import type { PlacedOrder, RestingSlot } from "./history/placed-orders.js";
 import type { PairGuard } from "./market/pair-guard.js";
 
 /** What is known of the past: events of the contracts, indexed. */
 export interface HistoryPart
   extends Pick<ClientSignedRoom, "readClosedTrades" | "readOrders" | "findOrder" | "start" | "stop"> {
   status(): ClientSignedStatus["index"];
+  /** Of orders that rest, as rows of the state: in their order, null where no event tells. Its address is in lower case. */
+  placedOrders(trader: string, slots: readonly RestingSlot[]): Promise<readonly (PlacedOrder | null)[]>;
 }
 
 /** Thrown while a row is made of a pair that is not compared. */
@@ -55,6 +58,11 @@ export class GuardedHistory implements HistoryPart {
 
   status(): ClientSignedStatus["index"] {
     return this.#history.status();
+  }
+
+  /** Without a symbol and a size: the state has them. */
+  placedOrders(...args: Parameters<HistoryPart["placedOrders"]>) {
+    return this.#history.placedOrders(...args);
   }
 
   readClosedTrades(...[address, query, options]: Parameters<HistoryPart["readClosedTrades"]>) {

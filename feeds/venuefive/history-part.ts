@@ -40,6 +40,7 @@ export function createHistoryPart(
     status: () => history.status(),
     readClosedTrades: (...args) => history.readClosedTrades(...args),
     readOrders: (...args) => history.readOrders(...args),
+    placedOrders: (...args) => history.placedOrders(...args),
     findOrder: (...args) => history.findOrder(...args),
   };
 }

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTrader, type VenuefiveTrader } from "../../bench/sim/venuefive/test/trader.js";
 import { startVenuefive, type VenuefiveWorld } from "../../bench/sim/venuefive/world.js";
-import type { ChainRead, ClientSignedOrder } from "../../engine/client-signed-room.js";
+import type { ChainRead } from "../../engine/client-signed-room.js";
 import type { HistoryPart } from "./history-guard.js";
 import { noHistory } from "./test/no-history.js";
 import { READ, type RoomStand, type RoomStandOptions, startRoomStand } from "./test/room-stand.js";
@@ -146,18 +146,18 @@ describe("open limit orders of venuefive", () => {
     await one.write("Trading", "updateOpenLimitOrder", [BTC, 0, 900_000_000_000_000n, 3_000_000_000n, 0n, 0n]);
     const changedAt = Number(await world.chain.rpc("eth_blockNumber"));
     const asked: unknown[] = [];
-    const row = (status: "OPEN"): ClientSignedOrder => ({
-      ...{ orderId: `${BTC}:0:${receipt.blockNumber}`, orderType: "LIMIT", timestampMs: 5_000, txHash: "0x07", status },
-      ...{ symbol: "BTC", direction: "LONG", price: "90000", size: "1", collateral: "60", leverage: "10" },
-      ...{ takeProfit: null, stopLoss: null, slippagePercent: "0.3", liquidationPrice: null },
-    });
     const upTo = (toBlock: number) => ({
       createHistory: (): HistoryPart => ({
         ...noHistory(),
-        readOrders: async (address) => {
+        placedOrders: async (address, slots) => {
           asked.push(address);
-          const page = { nextCursor: null, since: { block: 1, timeMs: 0 }, older: null, toBlock };
-          return { ok: true, value: { rows: [row("OPEN")], ...page }, asOfMs: 0, block: toBlock };
+          const placed = {
+            block: Number(receipt.blockNumber),
+            orderType: "LIMIT",
+            timestampMs: 5_000,
+            txHash: "0x07",
+          } as const;
+          return slots.map(({ pairIndex, block }) => (pairIndex === BTC && block <= toBlock ? placed : null));
         },
       }),
     });

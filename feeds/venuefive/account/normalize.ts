@@ -3,6 +3,7 @@ import type { ClientSignedOrder, ClientSignedPosition } from "../../../engine/cl
 import { formatScaledBig } from "../../../engine/domain/decimal.js";
 import { USDC_DECIMALS, VENUEFIVE_DECIMALS } from "../../../schemas/venuefive/contracts.js";
 import { WireFault } from "../../shared/room/wire-fields.js";
+import type { PlacedOrder } from "../history/placed-orders.js";
 import { type PairMap, symbolOf } from "../market/pair-map.js";
 import type { OrderRow, TradeRow } from "./slots.js";
 
@@ -46,15 +47,6 @@ export function positionOf(row: TradeRow, { map, dollarBased }: PairMeaning): Cl
     isZeroFee: row.isZeroFee,
     isBeingClosed: row.isBeingClosed,
   };
-}
-
-/** What a known event adds to an order that rests on the chain. */
-export interface PlacedOrder {
-  /** Of its placing: the chain's own number changes with each change of the order. */
-  readonly block: number;
-  readonly orderType: ClientSignedOrder["orderType"];
-  readonly timestampMs: number;
-  readonly txHash: string | null;
 }
 
 export function orderOf(row: OrderRow, { map, dollarBased }: PairMeaning, placed: PlacedOrder): ClientSignedOrder {

@@ -23,10 +23,11 @@ import type { BlockTimes } from "../chain/block-times.js";
 import type { ContractCalls, SlotPage } from "../chain/contract-calls.js";
 import type { ChainHeads } from "../chain/heads.js";
 import { type FailedChainRead, failedChainRead, type PinnedReads } from "../chain/pinned-reads.js";
+import type { HistoryPart } from "../history-guard.js";
+import type { PlacedOrder } from "../history/placed-orders.js";
 import { type PairCounts, type PairGuard, type PairsKnown, readCounts } from "../market/pair-guard.js";
 import type { PairMap } from "../market/pair-map.js";
-import { orderOf, type PlacedOrder, positionOf, usdcText } from "./normalize.js";
-import { type OrderHistory, placedOrders } from "./placed-orders.js";
+import { orderOf, positionOf, usdcText } from "./normalize.js";
 import { type Good, SharedReads } from "./shared-reads.js";
 import { readSlots, type SlotRows } from "./slots.js";
 
@@ -37,7 +38,7 @@ export interface AccountReaderOptions {
   readonly heads: ChainHeads;
   readonly guard: PairGuard;
   readonly times: BlockTimes;
-  readonly history: OrderHistory;
+  readonly history: Pick<HistoryPart, "placedOrders">;
   readonly clock: Clock;
 }
 
@@ -122,8 +123,8 @@ export class AccountReader {
     if (orders.length === 0 || left === null) return orders.map(() => null);
     const timeoutMs = left.timeoutMs / 2;
     const { history, clock } = this.#options;
-    const placed = await within(clock, placedOrders(history, wallet, { ...left, timeoutMs }), timeoutMs);
-    return orders.map((row) => (placed.done ? placed.value(row) : null));
+    const placed = await within(clock, history.placedOrders(wallet, orders), timeoutMs);
+    return orders.map((_, at) => (placed.done ? (placed.value[at] ?? null) : null));
   }
 
   #meaning({ dollarBased }: PairsKnown): Parameters<typeof positionOf>[1] {

@@ -27,6 +27,7 @@ import type { DollarBased, SymbolOf } from "./fold.js";
 import type { OlderTrades } from "./older-trades.js";
 import { OrderLookup } from "./order-lookup.js";
 import { HistoryPages } from "./pages.js";
+import { type PlacedOrder, placedOrders, type RestingSlot } from "./placed-orders.js";
 import { RowKeys } from "./row-keys.js";
 
 export interface VenuefiveHistoryOptions {
@@ -52,6 +53,7 @@ export class VenuefiveHistory {
   readonly #index: EventIndex;
   readonly #pages: HistoryPages;
   readonly #lookup: OrderLookup;
+  readonly #reader: EventReader;
 
   constructor(options: VenuefiveHistoryOptions) {
     const { chainId, addresses, chain, store, symbolOf, isDollarBased, fromBlock, older } = options;
@@ -60,6 +62,7 @@ export class VenuefiveHistory {
     const keys = new RowKeys(`${chainId}-${addresses.Trading.toLowerCase()}`);
     const book = new EventBook(store, keys);
     const reader = new EventReader(store, keys, book);
+    this.#reader = reader;
     this.#index = new EventIndex({
       ...{ chain, addresses, book, fromBlock, clock, random, logger },
       ...(pollMs === undefined ? {} : { pollMs }),
@@ -100,6 +103,10 @@ export class VenuefiveHistory {
     _options: CallOptions,
   ): Promise<ChainRead<ChainHistoryPage<ClientSignedOrder>>> {
     return this.#pages.orders(address, query);
+  }
+
+  placedOrders(trader: string, slots: readonly RestingSlot[]): Promise<readonly (PlacedOrder | null)[]> {
+    return placedOrders(this.#reader, trader, slots);
   }
 
   findOrder(

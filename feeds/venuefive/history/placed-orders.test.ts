@@ -1,12 +1,11 @@
 /** What the history knows of orders that rest on the chain, however many their wallet has had. */
 import { describe, expect, it } from "vitest";
 import { createMemoryStore } from "../../../engine/storage/test/memory-store.js";
-import { placedOrders } from "../account/placed-orders.js";
-import { HistoryPages } from "./pages.js";
 import { EventBook } from "./event-book.js";
 import { EventReader } from "./event-reader.js";
 import type { EventBody, VenuefiveEvent } from "./event.js";
-import { KEYS, OPTIONS } from "./test/history-run.js";
+import { placedOrders } from "./placed-orders.js";
+import { KEYS } from "./test/history-run.js";
 
 const TRADER = `0x${"1a".repeat(20)}`;
 const OTHER = `0x${"2b".repeat(20)}`;
@@ -37,11 +36,8 @@ async function knownOf(
   await book.begin({ block: 1, timeMs: 0 }, hashOf(0));
   await book.append(events, { block: CURSOR, hash: hashOf(CURSOR) });
   const reader = new EventReader(store, KEYS, book);
-  const meaning = { symbolOf: () => "BTC", isDollarBased: () => false };
-  const pages = new HistoryPages({ book, reader, ...meaning, older: null, seenAtMs: () => 7 });
-  const history = { readOrders: pages.orders.bind(pages) };
-  const lookup = await placedOrders(history, trader, OPTIONS);
-  return lookup({ pairIndex: 1, ...row });
+  const [found] = await placedOrders(reader, trader, [{ pairIndex: 1, ...row }]);
+  return found;
 }
 
 describe("an order that rests", () => {

@@ -17,6 +17,7 @@ export function noHistory(): HistoryPart {
     }),
     readClosedTrades: async () => NOTHING,
     readOrders: async () => NOTHING,
+    placedOrders: async (_, slots) => slots.map(() => null),
     findOrder: async () => NOTHING,
   };
 }
