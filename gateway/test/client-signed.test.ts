@@ -267,6 +267,11 @@ describe("reads of venuefive", () => {
     expect([at(eth, "data.total"), at(eth, "data.orders.0.symbol")]).toEqual([1, "ETH"]);
     const unmapped = await ask(`/api/trading/venuefive/orders?walletAddress=${ADDRESS}&symbol=pair_62`);
     expect([at(unmapped, "data.total"), at(unmapped, "data.orders.0.orderId")]).toEqual([1, "62:1:95"]);
+    // An index is the same pair by its number: an empty list would say that there is no order.
+    const padded = await ask(`/api/trading/venuefive/orders?walletAddress=${ADDRESS}&symbol=PAIR_062`);
+    expect([at(padded, "data.total"), at(padded, "data.orders.0.orderId")]).toEqual([1, "62:1:95"]);
+    const mapped = await ask(`/api/trading/venuefive/orders?walletAddress=${ADDRESS}&symbol=PAIR_0`);
+    expect([at(mapped, "data.total"), at(mapped, "data.orders.0.symbol")]).toEqual([1, "ETH"]);
   });
 
   it("closed trades by pages that neither repeat nor skip, and from where on they are known", async () => {
