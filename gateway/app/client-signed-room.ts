@@ -19,5 +19,5 @@ export function createClientSigned(
   store: StateStore,
 ): ClientSignedVenueParts | null {
   if (config === null) return null;
-  return { room: venuefiveRoom(config, { ...parts, store }), symbols: new Set(config.map.symbols.values()) };
+  return { room: venuefiveRoom(config, { ...parts, store }), symbols: config.map.symbols };
 }

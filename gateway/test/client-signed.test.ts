@@ -517,7 +517,7 @@ describe("what is wrong with a request to venuefive", () => {
     expect([reply.status, at(reply, "code"), at(reply, "details.availableSymbols")]).toEqual([
       404,
       "UNKNOWN_SYMBOL",
-      [...PAIR_SYMBOLS],
+      [...PAIR_SYMBOLS.values()],
     ]);
     expect(room.calls).toEqual([]);
   });

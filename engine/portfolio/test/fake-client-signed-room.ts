@@ -222,4 +222,9 @@ export class FakeClientSignedRoom implements ClientSignedRoom {
   }
 }
 
-export const PAIR_SYMBOLS: ReadonlySet<string> = new Set(["ETH", "BTC", "SOL", "PEPE"]);
+export const PAIR_SYMBOLS: ReadonlyMap<number, string> = new Map([
+  [0, "ETH"],
+  [1, "BTC"],
+  [2, "SOL"],
+  [21, "PEPE"],
+]);

@@ -40,8 +40,8 @@ import type { TradingContext } from "./order-desk-call.js";
 const EXCHANGE = "venuefive";
 const INTEGERS = ["limit"];
 const HISTORY = "FAILED_TO_FETCH_ACCOUNT";
-/** Of a pair that the map does not have. */
-const UNMAPPED = /^PAIR_[0-9]{1,6}$/;
+/** A pair by its index: how one is shown that the map does not have. */
+const BY_INDEX = /^PAIR_([0-9]{1,6})$/;
 const LIMIT_ORDER_ID = /^[0-9]{1,6}:[0-9]{1,6}:[0-9]{1,12}$/;
 const TX_HASH = /^0x[0-9a-f]{64}$/i;
 
@@ -97,9 +97,11 @@ function addressOf(text: string): string {
 /** Throws UNKNOWN_SYMBOL. */
 function pairOf({ clientSigned }: TradingContext, text: string | undefined): string | null {
   if (text === undefined) return null;
-  const symbols = clientSigned?.symbols ?? new Set<string>();
-  const upper = text.toUpperCase();
-  const symbol = UNMAPPED.test(upper) ? upper : resolveSymbol(text, (candidate) => symbols.has(candidate));
+  const pairs = clientSigned?.symbols ?? new Map<number, string>();
+  const [, index] = BY_INDEX.exec(text.toUpperCase()) ?? [];
+  if (index !== undefined) return pairs.get(Number(index)) ?? `PAIR_${Number(index)}`;
+  const symbols = new Set(pairs.values());
+  const symbol = resolveSymbol(text, (candidate) => symbols.has(candidate));
   if (symbol !== null) return symbol;
   const availableSymbols = [...symbols].slice(0, PREVIEW_SYMBOLS);
   const preview = availableSymbols.join(", ");

@@ -25,8 +25,8 @@ export interface RouteMetrics {
 /** A venue whose orders its callers sign. */
 export interface ClientSignedVenueParts {
   readonly room: ClientSignedRoom;
-  /** Of its pair map. */
-  readonly symbols: ReadonlySet<string>;
+  /** Of its pair map, by index. */
+  readonly symbols: ReadonlyMap<number, string>;
 }
 
 export interface RouteContext extends JsonRouteParts {
