@@ -15,6 +15,8 @@ const TRADER = `0x${"1a".repeat(20)}`;
 /** An endpoint of a chain that the test writes: every block has one event. */
 class Node implements HistoryEndpoint {
   safe: number;
+  /** What it calls safe, and does not have. */
+  slip: number | null = null;
   /** Blocks from here on are of another branch. */
   forkAt = Number.POSITIVE_INFINITY;
   refusal: LogsAnswer | null = null;
@@ -35,7 +37,7 @@ class Node implements HistoryEndpoint {
   }
 
   async tip() {
-    return { kind: "value", value: this.#header(this.safe) } as const;
+    return { kind: "value", value: this.#header(this.slip ?? this.safe) } as const;
   }
 
   async header(block: number) {
@@ -159,6 +161,22 @@ describe("the index of events", () => {
     slow.safe = 90;
     await pass(10_000);
     expect(index.status()).toMatchObject({ cursorBlock: 105, eventCount: 7, retractedCount: 0, problem: null });
+  });
+
+  it("forgets a head that its endpoint named by mistake, and waits for the next block as before", async () => {
+    const node = new Node(100);
+    const { index, pass } = indexOf([node], createMemoryStore(), 99);
+    await index.start();
+    await pass(0);
+    node.slip = 9_000_000;
+    await pass(2_000);
+    expect(index.status()).toMatchObject({ cursorBlock: 100, behindBlocks: 8_999_900 });
+    node.slip = null;
+    await pass(70_000);
+    expect(index.status()).toMatchObject({ cursorBlock: 100, behindBlocks: 0, problem: null });
+    node.safe = 101;
+    await pass(2_000);
+    expect(index.status()).toMatchObject({ cursorBlock: 101, behindBlocks: 0, problem: null });
   });
 
   it("takes nothing back while as many endpoints show what it has as do not, and says that they differ", async () => {
