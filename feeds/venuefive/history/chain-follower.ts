@@ -49,7 +49,8 @@ export class ChainFollower {
   readonly #callbacks = new Set<string>();
   #callbacksAtMs: number | null = null;
   #rangeSize: number;
-  #safeHead: number | null = null;
+  /** The safe head that each named last: one that names another takes back what it said. */
+  readonly #tips = new Map<HistoryEndpoint, number>();
   #seenAtMs: number;
   #isLoaded = false;
 
@@ -64,9 +65,9 @@ export class ChainFollower {
     return this.#seenAtMs;
   }
 
-  /** The highest that an endpoint named; null before the first. */
+  /** The highest that an endpoint names; null before the first. */
   get safeHead(): number | null {
-    return this.#safeHead;
+    return this.#tips.size === 0 ? null : Math.max(...this.#tips.values());
   }
 
   /** Of the contracts that are followed. */
@@ -86,6 +87,7 @@ export class ChainFollower {
       this.#isLoaded = true;
     }
     const endpoints = await chain.endpoints();
+    for (const endpoint of this.#tips.keys()) if (!endpoints.includes(endpoint)) this.#tips.delete(endpoint);
     const callbacks = await this.#readCallbacks(endpoints);
     if (callbacks !== null) return callbacks;
     const begun = await this.#begin(endpoints);
@@ -107,7 +109,7 @@ export class ChainFollower {
     }
     if (forked.length > 0) return this.#fork(endpoints, forked);
     // One that lags has nothing to follow while another that fails has.
-    return isIdle && this.#cursor().block >= (this.#safeHead ?? 0) ? { kind: "idle" } : failure;
+    return isIdle && this.#cursor().block >= (this.safeHead ?? 0) ? { kind: "idle" } : failure;
   }
 
   /** Null: they are known. */
@@ -149,7 +151,7 @@ export class ChainFollower {
     const { book } = this.#options;
     const tip = await endpoint.tip("safe", CALL);
     if (tip.kind !== "value") return tip;
-    this.#safeHead = Math.max(this.#safeHead ?? 0, tip.value.number);
+    this.#tips.set(endpoint, tip.value.number);
     const cursor = this.#cursor();
     const from = cursor.block + 1;
     if (tip.value.number < from) return followsTip(cursor, tip.value);
