@@ -385,7 +385,11 @@ describe("the status of an order on venuefive", () => {
   });
 
   it.each([
-    ["an open that waits for the keeper", { status: "PENDING", price: null, size: null }, ["OPEN", "BUY", null, "0", null, false]],
+    [
+      "an open that waits for the keeper",
+      { status: "PENDING", price: null, size: null },
+      ["OPEN", "BUY", null, "0", null, false],
+    ],
     [
       "an open that is executed",
       { status: "FILLED", price: "65000", size: "0.0153846153" },
