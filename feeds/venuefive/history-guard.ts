@@ -8,15 +8,14 @@ import { within } from "../../engine/domain/deadline.js";
 import type { CallOptions } from "../../engine/ports.js";
 import { Deadline } from "../shared/net/deadline.js";
 import { failedChainRead } from "./chain/pinned-reads.js";
-import type { PlacedOrder, RestingSlot } from "./history/placed-orders.js";
+import type { OrderHistory } from "./history/placed-orders.js";
 import type { PairGuard } from "./market/pair-guard.js";
 
 /** What is known of the past: events of the contracts, indexed. */
 export interface HistoryPart
-  extends Pick<ClientSignedRoom, "readClosedTrades" | "readOrders" | "findOrder" | "start" | "stop"> {
+  extends OrderHistory,
+    Pick<ClientSignedRoom, "readClosedTrades" | "readOrders" | "findOrder" | "start" | "stop"> {
   status(): ClientSignedStatus["index"];
-  /** Of orders that rest, as rows of the state: in their order, null where no event tells. Its address is in lower case. */
-  placedOrders(trader: string, slots: readonly RestingSlot[]): Promise<readonly (PlacedOrder | null)[]>;
 }
 
 /** Thrown while a row is made of a pair that is not compared. */

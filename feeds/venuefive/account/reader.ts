@@ -23,8 +23,7 @@ import type { BlockTimes } from "../chain/block-times.js";
 import type { ContractCalls, SlotPage } from "../chain/contract-calls.js";
 import type { ChainHeads } from "../chain/heads.js";
 import { type FailedChainRead, failedChainRead, type PinnedReads } from "../chain/pinned-reads.js";
-import type { HistoryPart } from "../history-guard.js";
-import type { PlacedOrder } from "../history/placed-orders.js";
+import type { OrderHistory, PlacedOrder } from "../history/placed-orders.js";
 import { type PairCounts, type PairGuard, type PairsKnown, readCounts } from "../market/pair-guard.js";
 import type { PairMap } from "../market/pair-map.js";
 import { orderOf, positionOf, usdcText } from "./normalize.js";
@@ -38,7 +37,7 @@ export interface AccountReaderOptions {
   readonly heads: ChainHeads;
   readonly guard: PairGuard;
   readonly times: BlockTimes;
-  readonly history: Pick<HistoryPart, "placedOrders">;
+  readonly history: OrderHistory;
   readonly clock: Clock;
 }
 

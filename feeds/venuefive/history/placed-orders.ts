@@ -23,6 +23,11 @@ export interface PlacedOrder {
   readonly txHash: string | null;
 }
 
+export interface OrderHistory {
+  /** Of orders that rest, as rows of the state: in their order, null where no event tells. Its address is in lower case. */
+  placedOrders(trader: string, slots: readonly RestingSlot[]): Promise<readonly (PlacedOrder | null)[]>;
+}
+
 /** In the order of `slots`; null: no event of that block is known of an order that still rests. */
 export async function placedOrders(
   reader: Pick<EventReader, "orderOf">,
