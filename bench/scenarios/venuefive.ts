@@ -1,8 +1,8 @@
 /**
  * Positions of a wallet at venuefive over 112 pairs of 40 slots, as many as the live venue has: cold (at a block that was
  * not read before) and again at the same block. The peer reads the same pages in the same run with viem: a contract read
- * for each page, put into batches by its transport, and decodes every row. Another way is timed beside both: how many the
- * wallet has of each pair first, then the pages of those pairs alone.
+ * for each page, put into batches by its transport, and decodes every row. viem is timed our way too: how many the wallet has
+ * of each pair first, then the pages of those pairs alone.
  */
 import { type Address, createPublicClient, decodeFunctionResult, encodeFunctionData, http, parseAbi } from "viem";
 import { createSystemClock } from "../../engine/domain/clock.js";
@@ -77,7 +77,12 @@ export const venuefive: Scenario = {
 };
 
 /** In the order of their turns. */
-const WAYS = ["at a new block", "again at the same block", PEER, "counts first, then the pages of pairs that have any"];
+const WAYS = [
+  "at a new block",
+  "again at the same block",
+  PEER,
+  "viem our way: counts, then the pages of pairs that have any",
+];
 
 /** Calls `take` with each way, so many times by turns, ours at a new block each time. */
 async function byTurns(

@@ -20,12 +20,20 @@ const PAIRS = parseAbi(PAIR_STORAGE_ABI);
 const MULTICALL = parseAbi(MULTICALL_ABI);
 const USDC = parseAbi(USDC_ABI);
 
+/** In this order of each pair. */
+const HELD_COUNTS = ["openTradesCount", "openLimitOrdersCount"] as const;
 const PAIRS_COUNT = encodeFunctionData({ abi: PAIRS, functionName: "pairsCount" });
 const TRADES_MAX = encodeFunctionData({ abi: STORAGE, functionName: "maxTradesPerPair" });
 
 export interface PairName {
   readonly from: string;
   readonly to: string;
+}
+
+/** Of a pair: positions and resting limit orders. */
+export interface HeldCounts {
+  readonly trades: number;
+  readonly orders: number;
 }
 
 export interface SlotPage {
@@ -54,6 +62,19 @@ export class ContractCalls {
   pairName(index: number, tag: string): RpcCall {
     const data = encodeFunctionData({ abi: PAIRS, functionName: "getPairData", args: [BigInt(index)] });
     return call(this.#at.PairStorage, data, tag);
+  }
+
+  /** How many positions and limit orders the trader has of each of so many pairs: one call of the venue's own multicall. */
+  held(trader: string, pairs: number, tag: string): RpcCall {
+    const target = this.#at.TradingStorage as Hex;
+    const calls = Array.from({ length: pairs }, (_, pair) =>
+      HELD_COUNTS.map((functionName) => ({
+        ...{ target, allowFailure: false },
+        callData: encodeFunctionData({ abi: STORAGE, functionName, args: [trader as Hex, BigInt(pair)] }),
+      })),
+    ).flat();
+    const data = encodeFunctionData({ abi: MULTICALL, functionName: "aggregate3", args: [calls] });
+    return call(this.#at.Multicall, data, tag);
   }
 
   slots(trader: string, { from, to, tradesPerPair }: SlotPage, tag: string): RpcCall {
@@ -100,5 +121,27 @@ export function readPairName(result: unknown): PairName {
   } catch {
     // Nothing at all where there is no such contract; a struct of another form where it is another one.
     throw new WireFault("pair", "is not as the contract says it");
+  }
+}
+
+/** By pair index, of `pairs` pairs. None may be more than `max`. */
+export function readHeld(result: unknown, pairs: number, max: number): readonly HeldCounts[] {
+  readData(result, "held");
+  const answers = decodedAnswers(result as Hex);
+  if (answers?.length !== pairs * HELD_COUNTS.length || !answers.every(({ success }) => success))
+    throw new WireFault("held", "are not as many as were asked for");
+  const counts = answers.map(({ returnData }) => readBounded(returnData, max, "held"));
+  return Array.from({ length: pairs }, (_, pair) => {
+    const [trades = 0, orders = 0] = counts.slice(pair * HELD_COUNTS.length, (pair + 1) * HELD_COUNTS.length);
+    return { trades, orders };
+  });
+}
+
+/** Null where it is something else, or nothing: no such contract there. */
+function decodedAnswers(data: Hex): readonly { readonly success: boolean; readonly returnData: Hex }[] | null {
+  try {
+    return decodeFunctionResult({ abi: MULTICALL, functionName: "aggregate3", data });
+  } catch {
+    return null;
   }
 }
