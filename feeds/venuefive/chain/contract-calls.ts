@@ -20,6 +20,8 @@ const PAIRS = parseAbi(PAIR_STORAGE_ABI);
 const MULTICALL = parseAbi(MULTICALL_ABI);
 const USDC = parseAbi(USDC_ABI);
 
+/** In the place of a trader, where a call is encoded before there is one. */
+const ANYBODY = `0x${"f1e2d3c4".repeat(5)}` as const;
 /** In this order of each pair. */
 const HELD_COUNTS = ["openTradesCount", "openLimitOrdersCount"] as const;
 const PAIRS_COUNT = encodeFunctionData({ abi: PAIRS, functionName: "pairsCount" });
@@ -46,6 +48,8 @@ export interface SlotPage {
 /** The calls of one set of addresses; `tag` is the block's. */
 export class ContractCalls {
   readonly #at: ReadAddresses;
+  /** Hundreds of calls: encoded once for a number of pairs. */
+  #heldOfAnybody: { readonly pairs: number; readonly data: Hex } | null = null;
 
   constructor(at: ReadAddresses) {
     this.#at = at;
@@ -64,16 +68,13 @@ export class ContractCalls {
     return call(this.#at.PairStorage, data, tag);
   }
 
-  /** How many positions and limit orders the trader has of each of so many pairs: one call of the venue's own multicall. */
+  /**
+   * How many positions and limit orders the trader has of each of so many pairs: one call of the venue's own multicall.
+   * `trader` is in lower case.
+   */
   held(trader: string, pairs: number, tag: string): RpcCall {
-    const target = this.#at.TradingStorage as Hex;
-    const calls = Array.from({ length: pairs }, (_, pair) =>
-      HELD_COUNTS.map((functionName) => ({
-        ...{ target, allowFailure: false },
-        callData: encodeFunctionData({ abi: STORAGE, functionName, args: [trader as Hex, BigInt(pair)] }),
-      })),
-    ).flat();
-    const data = encodeFunctionData({ abi: MULTICALL, functionName: "aggregate3", args: [calls] });
+    if (this.#heldOfAnybody?.pairs !== pairs) this.#heldOfAnybody = { pairs, data: this.#encodeHeld(pairs) };
+    const data = this.#heldOfAnybody.data.replaceAll(ANYBODY.slice(2), trader.slice(2)) as Hex;
     return call(this.#at.Multicall, data, tag);
   }
 
@@ -99,6 +100,17 @@ export class ContractCalls {
 
   coinBalance(of: string, tag: string): RpcCall {
     return { method: "eth_getBalance", params: [of, tag] };
+  }
+
+  #encodeHeld(pairs: number): Hex {
+    const target = this.#at.TradingStorage as Hex;
+    const calls = Array.from({ length: pairs }, (_, pair) =>
+      HELD_COUNTS.map((functionName) => ({
+        ...{ target, allowFailure: false },
+        callData: encodeFunctionData({ abi: STORAGE, functionName, args: [ANYBODY, BigInt(pair)] }),
+      })),
+    ).flat();
+    return encodeFunctionData({ abi: MULTICALL, functionName: "aggregate3", args: [calls] });
   }
 }
 
