@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Fault, RpcProxy } from "../../../feeds/venuefive/test/rpc-proxy.js";
+import type { OpenPositionParameters } from "../../../client/venuefive/open-order.js";
 import { StreamClient } from "../../../gateway/stream/test/stream-client.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import { SPEC_PAIRS } from "../../sim/venuefive/pairs.js";
@@ -22,7 +23,7 @@ const [BTC, PEPE] = [1, 21];
 const ORDER = {
   ...{ symbol: "BTC", direction: "LONG", positionSizeUsd: "100", leverage: 10 },
   ...{ openPrice: "92400", orderType: "MARKET" },
-} as const;
+} as const satisfies OpenPositionParameters;
 const LIMIT = { ...ORDER, orderType: "LIMIT", openPrice: "80000" } as const;
 
 let stand: VenuefiveStand;

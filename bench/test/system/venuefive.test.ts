@@ -3,6 +3,7 @@
  * the stream show what the contracts' storage has.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { OpenPositionParameters } from "../../../client/venuefive/open-order.js";
 import { StreamClient } from "../../../gateway/stream/test/stream-client.js";
 import type { Stand } from "../venuefive-client/stand.js";
 import { type Row, startVenuefiveStand, type VenuefiveStand } from "../support/venuefive-stand.js";
@@ -13,7 +14,7 @@ const [ETH, BTC] = [0, 1];
 const ORDER = {
   ...{ symbol: "BTC", direction: "LONG", positionSizeUsd: "100", leverage: 10 },
   ...{ openPrice: "92400", orderType: "MARKET" },
-} as const;
+} as const satisfies OpenPositionParameters;
 
 let stand: VenuefiveStand;
 beforeAll(async () => {

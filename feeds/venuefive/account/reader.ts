@@ -236,9 +236,11 @@ function pagesOf(asked: readonly number[], pairs: number, tradesPerPair: number)
 function checkRows(from: number, to: number, held: readonly HeldCounts[], { trades, orders }: SlotRows): void {
   const countOf = (rows: readonly { readonly pairIndex: number }[], pair: number): number =>
     rows.filter(({ pairIndex }) => pairIndex === pair).length;
-  for (let pair = from; pair < to; pair++)
-    if (countOf(trades, pair) !== held[pair]?.trades || countOf(orders, pair) !== held[pair].orders)
+  for (const [at, of] of held.slice(from, to).entries()) {
+    const pair = from + at;
+    if (countOf(trades, pair) !== of.trades || countOf(orders, pair) !== of.orders)
       throw new WireFault("slots", `of pair ${pair} are not as many as the storage counts`);
+  }
 }
 
 /** Rows of another trader or another page are a fault: the answer is to another question. */
