@@ -19,6 +19,7 @@ import { quietStore } from "./quiet-store.js";
 import { stages } from "./stages.js";
 import { snapshots } from "./snapshots.js";
 import { tls } from "./tls.js";
+import { venuefive } from "./venuefive.js";
 
 export const SCENARIOS: readonly Scenario[] = [
   ingest,
@@ -33,6 +34,7 @@ export const SCENARIOS: readonly Scenario[] = [
   sealing,
   custody,
   deposit,
+  venuefive,
   auth,
   signed,
   sockets,

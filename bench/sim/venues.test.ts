@@ -114,6 +114,11 @@ describe("local venues", () => {
       // The demo trader holds a position there, and an order of its own rests.
       await expect.poll(() => world.read("TradingStorage", "openTradesCount", [DEMO_ADDRESS, BTC])).toBe(1n);
       expect(await world.read("TradingStorage", "openLimitOrdersCount", [DEMO_ADDRESS, ETH])).toBe(1n);
+      // Histories end at the safe head: a person who has just traded looks there.
+      const numberOf = async (tag: string) =>
+        Number(((await world.chain.rpc("eth_getBlockByNumber", [tag, false])) as { number: string }).number);
+      const newest = await numberOf("latest");
+      expect(await numberOf("safe")).toBeGreaterThanOrEqual(newest - 1);
     } finally {
       await venues.stop();
     }

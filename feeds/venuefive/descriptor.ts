@@ -83,7 +83,7 @@ export const VENUEFIVE_OPTIONS = {
     min: 1_200,
     max: BUDGET_MAX,
     default: 6_000,
-    doc: "JSON-RPC calls a minute of each endpoint at most; each call of a batch counts. A read of a wallet is one for each 12 pairs, and four.",
+    doc: "JSON-RPC calls a minute of each endpoint at most; each call of a batch counts. A read of a wallet is five, and one for each run of up to 12 pairs that it has something of; the first of a wallet counts before.",
   },
 } as const;
 

@@ -111,7 +111,7 @@ describe("an endpoint of venuefive", () => {
     const read = await positions(stand);
     expect(read.ok && read.value.length).toBe(1);
     // It was asked first, or this would show nothing.
-    expect(at(stand.proxies, 0).walletReads().length).toBe(1);
+    expect(at(stand.proxies, 0).walletReads().length).toBeGreaterThan(0);
   });
 
   it("that hangs leaves time for the next", async () => {
@@ -188,7 +188,7 @@ describe("an endpoint of venuefive", () => {
     at(stand.proxies, 0).twist = ({ method, params }) =>
       method === "eth_getBlockByNumber" && params[0] !== "latest" ? null : undefined;
     expect(await positions(stand)).toMatchObject({ ok: true });
-    expect([0, 1].map((place) => at(stand.proxies, place).walletReads().length)).toEqual([1, 1]);
+    expect([0, 1].map((place) => at(stand.proxies, place).walletReads().length)).toEqual([2, 2]);
   });
 
   const otherChain: Twist = ({ method }) => (method === "eth_chainId" ? "0x1" : undefined);
@@ -211,10 +211,14 @@ describe("an endpoint of venuefive", () => {
 
   const pageSelector = "0xe06e2675";
   const isPage = ({ params }: ProxiedCall): boolean => JSON.stringify(params).includes(pageSelector);
+  const isHeld = ({ params }: ProxiedCall): boolean => JSON.stringify(params).includes('"data":"0x82ad56cb');
   it.each<[string, Twist]>([
     ["nothing", (call) => (isPage(call) ? "0x" : undefined)],
     ["no hex", (call) => (isPage(call) ? "0xzz" : undefined)],
     ["half an answer", (call, result) => (isPage(call) ? String(result).slice(0, 2 + 64 * 40) : undefined)],
+    ["no counts", (call) => (isHeld(call) ? "0x" : undefined)],
+    ["fewer counts than pairs", (call) => (isHeld(call) ? NO_COUNTS : undefined)],
+    ["empty pages of a pair that has some", (call) => (isPage(call) ? EMPTY_PAGES : undefined)],
     ["the slots of another wallet", (call, result) => (isPage(call) ? othersSlots(String(result)) : undefined)],
     ["a number of pairs beyond belief", ({ params }) => (pairsCounted(params) ? `0x${"f".repeat(64)}` : undefined)],
   ])("that says %s has no positions to show: an error, never an empty list", async (_, twist) => {
@@ -426,3 +430,8 @@ async function settledSoon(clock: VirtualClock, promise: Promise<unknown>): Prom
     if (round > 0 && round % ROUNDS_OF_IO === 0) await clock.advanceAsync(100);
   }
 }
+
+const word = (value: number): string => value.toString(16).padStart(64, "0");
+/** An array without entries, and two of them. */
+const NO_COUNTS = `0x${word(32)}${word(0)}`;
+const EMPTY_PAGES = `0x${word(64)}${word(96)}${word(0)}${word(0)}`;

@@ -39,7 +39,9 @@ grep -q '^ready http' "$log"
 check "npm start prints its ready line" $?
 curl_line=$(grep '^curl ' "$log" | head -n 1)
 url_of() { sed -n "s#^ *local $1 *\\(http://[0-9.:]*\\).*#\\1#p" "$log" | head -n 1; }
-venues=$(sed -n 's#^ *local \([a-z]*\) *http://[0-9.:]*.*#\1#p' "$log")
+# Those that take orders here; a chain alone has no books and is read by address.
+venues=$(sed -n '/(a chain;/d; s#^ *local \([a-z]*\) *http://[0-9.:]*.*#\1#p' "$log")
+by_address=$(sed -n '/(a chain;/s#^ *local \([a-z]*\) .*#\1#p' "$log" | head -n 1)
 by_wallet=$(printf '%s\n' $venues | sed -n 1p)
 streamed=$(printf '%s\n' $venues | sed -n 3p)
 [ -n "$curl_line" ] && [ "$(printf '%s\n' $venues | wc -l)" -ge 4 ]
@@ -97,6 +99,18 @@ check "a limit order of the demo wallet rests, and is cancelled" $?
 status=$(curl -s -o "$folder/bad.json" -w '%{http_code}' "$url/api/trade/position/close" -H 'Content-Type: application/json' -d '{"symbol":"BTC"}')
 [ "$status" = 400 ] && [ "$(field success <"$folder/bad.json")" = false ]
 check "a wrong input gets a 400 envelope" $?
+
+if [ -n "$by_address" ]; then
+  positions_url=$(sed -n 's#^ *positions, all venues *\(http[^ ]*\).*#\1#p' "$log" | head -n 1)
+  held=1
+  for _ in $(seq 1 150); do
+    [ "$(curl -s "$positions_url" | field "data.positions.$by_address.positions.0.symbol")" = BTC ] && { held=0; break; }
+    sleep 0.2
+  done
+  check "the printed positions show what the demo trader holds at $by_address, by its address alone" $held
+else
+  echo "     no chain of the demo here: $(sed -n 's#^ *local [a-z]* *not here: ##p' "$log" | head -n 1)"
+fi
 
 recorded=1
 for _ in $(seq 1 150); do

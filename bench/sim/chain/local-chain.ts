@@ -24,6 +24,8 @@ export interface LocalChainOptions {
   readonly gasLimit?: bigint;
   /** Unix time of the first block; default now. */
   readonly startSeconds?: number;
+  /** So many blocks behind the newest is the one that the node holds for safe; default the program's, 32. */
+  readonly safeLagBlocks?: number;
 }
 
 export interface PlacedTransaction {
@@ -91,7 +93,7 @@ export async function startLocalChain(options: LocalChainOptions): Promise<Local
 }
 
 function commandLine(options: LocalChainOptions & { readonly port: number; readonly mining: Mining }): string[] {
-  const { chainId, port, mining, gasLimit, startSeconds } = options;
+  const { chainId, port, mining, gasLimit, startSeconds, safeLagBlocks } = options;
   return [
     ...["--host", "127.0.0.1", "--port", String(port), "--chain-id", String(chainId)],
     // One thread and no accounts of its own: several chains run beside the service, and whoever needs gas is given it.
@@ -100,6 +102,7 @@ function commandLine(options: LocalChainOptions & { readonly port: number; reado
     ...(mining.kind === "interval" ? ["--block-time", String(mining.seconds)] : []),
     ...(gasLimit === undefined ? [] : ["--gas-limit", String(gasLimit)]),
     ...(startSeconds === undefined ? [] : ["--timestamp", String(startSeconds)]),
+    ...(safeLagBlocks === undefined ? [] : ["--slots-in-an-epoch", String(safeLagBlocks)]),
   ];
 }
 

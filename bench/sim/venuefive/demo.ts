@@ -30,6 +30,8 @@ export interface VenuefiveDemo {
 
 /** As the real chain makes them. */
 const BLOCK_SECONDS = 2;
+/** Nobody can take a block of this chain back, and a person looks at a history seconds after a trade. */
+const SAFE_LAG_BLOCKS = 1;
 const ROUND_MS = 1_000;
 const PRICE_DECIMALS = 10;
 const POSITION = { symbol: "BTC", collateral: "500", leverage: "10" } as const;
@@ -37,7 +39,8 @@ const POSITION = { symbol: "BTC", collateral: "500", leverage: "10" } as const;
 const ORDER = { symbol: "ETH", collateral: "100", leverage: "10", shareOfPrice: 0.7 } as const;
 
 export async function startVenuefiveDemo({ clock, priceSource, trader }: VenuefiveDemoOptions): Promise<VenuefiveDemo> {
-  const world = await startVenuefive({ mining: { kind: "interval", seconds: BLOCK_SECONDS } });
+  const mining = { kind: "interval", seconds: BLOCK_SECONDS } as const;
+  const world = await startVenuefive({ mining, safeLagBlocks: SAFE_LAG_BLOCKS });
   const bases = new Set(DEFAULT_BASES.map(({ base }) => base));
   const followed = SPEC_PAIRS.flatMap(({ symbol }, pairIndex) => (bases.has(symbol) ? [{ symbol, pairIndex }] : []));
   const priceOf = (symbol: string, share = 1): string =>

@@ -83,7 +83,7 @@ const pairSpec = (symbol: string, price: string): PairSpec => ({
 
 export const SPEC_PAIRS: readonly PairSpec[] = START_PRICES.map(([symbol, price]) => pairSpec(symbol, price));
 
-/** @testonly The live venue's number of pairs, for reads of all: the spec's, and as many with names of their own behind them as make `count`. */
+/** The live venue's number of pairs, for reads of all: the spec's, and as many with names of their own behind them as make `count`. */
 export function withFillers(count: number): readonly PairSpec[] {
   const fillers = Array.from({ length: Math.max(0, count - SPEC_PAIRS.length) }, (_, at) =>
     pairSpec(`FILL${SPEC_PAIRS.length + at}`, "1"),

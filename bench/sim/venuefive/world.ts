@@ -24,6 +24,8 @@ export interface VenuefiveOptions {
   /** What a position costs a block, as a part of its notional in 1e-10. Default 95: 0.0017 % an hour. */
   readonly rolloverFeePerBlock?: bigint;
   readonly giveUpBlocks?: KeeperOptions["giveUpBlocks"];
+  /** Of the chain: how far its safe head, which histories follow, is behind the newest block. */
+  readonly safeLagBlocks?: number;
 }
 
 const USDC_DECIMALS = 6;
@@ -157,7 +159,7 @@ function constructorArgs(name: VenuefiveContract, rolloverFeePerBlock: bigint): 
 
 /** Nothing is left running where it fails. */
 export async function startVenuefive(options: VenuefiveOptions = {}): Promise<VenuefiveWorld> {
-  const { port = 0, mining = { kind: "auto" }, pairs = SPEC_PAIRS, giveUpBlocks, startSeconds } = options;
+  const { port = 0, mining = { kind: "auto" }, pairs = SPEC_PAIRS, giveUpBlocks, startSeconds, safeLagBlocks } = options;
   const chain = await startLocalChain({
     chainId: VENUEFIVE_CHAIN_ID,
     port,
@@ -165,6 +167,7 @@ export async function startVenuefive(options: VenuefiveOptions = {}): Promise<Ve
     mining: mining.kind === "interval" ? { kind: "auto" } : mining,
     gasLimit: GAS_LIMIT,
     ...(startSeconds === undefined ? {} : { startSeconds }),
+    ...(safeLagBlocks === undefined ? {} : { safeLagBlocks }),
   });
   const world = new VenuefiveWorld(chain, mining.kind === "manual", giveUpBlocks);
   try {

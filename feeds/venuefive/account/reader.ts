@@ -1,10 +1,11 @@
 /**
- * What a wallet holds at the head: one request for all of it, kept for as long as its block is the head, shared by all who
- * ask at the same time.
+ * What a wallet holds at the head: one request for how many it has of each pair and for the pages of those that had some the
+ * last time, kept for as long as its block is the head, shared by all who ask at the same time.
  *
- * Invariant: all pages, the number of pairs and that of the slots are of one block. Where that block has other numbers than
- * the pages were asked with, they are asked for once more: no slot is left out.
+ * Invariant: what is shown, all counts, the number of pairs and that of the slots are of one block. Where that block has
+ * something of a pair that was not asked for, or other numbers, all is asked for once more: no slot is left out.
  */
+import { LRUCache } from "lru-cache";
 import type {
   ChainRead,
   ClientSignedBalances,
@@ -20,7 +21,7 @@ import { readUint } from "../../shared/chain/token-calls.js";
 import { Deadline } from "../../shared/net/deadline.js";
 import { WireFault } from "../../shared/room/wire-fields.js";
 import type { BlockTimes } from "../chain/block-times.js";
-import type { ContractCalls, SlotPage } from "../chain/contract-calls.js";
+import { type ContractCalls, type HeldCounts, readHeld, type SlotPage } from "../chain/contract-calls.js";
 import type { ChainHeads } from "../chain/heads.js";
 import { type FailedChainRead, failedChainRead, type PinnedReads } from "../chain/pinned-reads.js";
 import type { OrderHistory, PlacedOrder } from "../history/placed-orders.js";
@@ -45,6 +46,8 @@ export interface AccountReaderOptions {
 const PAIRS_A_PAGE = 12;
 /** Of all pages together: what is read of one wallet. */
 const SLOTS_MAX = 20_000;
+/** Wallets whose pairs are remembered; the one used longest ago is counted first again. */
+const WALLETS_MAX = 1_000;
 const COIN = { symbol: "ETH", decimals: 18 };
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 
@@ -56,6 +59,8 @@ export class AccountReader {
   readonly #options: AccountReaderOptions;
   readonly #holdings: SharedReads<Holdings>;
   readonly #balances: SharedReads<ClientSignedBalances>;
+  /** By wallet: the pairs that it had something of at its last read. */
+  readonly #heldPairs = new LRUCache<string, readonly number[]>({ max: WALLETS_MAX });
 
   constructor(options: AccountReaderOptions) {
     this.#options = options;
@@ -151,12 +156,15 @@ export class AccountReader {
       if (left === null) return NO_TIME;
       const pairs = await guard.proven(left);
       if ("ok" in pairs) return pairs;
-      const read = await this.#pages(wallet, pairs, deadline.left() ?? left);
+      const asked = this.#heldPairs.get(wallet) ?? [];
+      const read = await this.#pages(wallet, pairs, asked, deadline.left() ?? left);
       if (!read.ok) return read;
-      if (read.value.counts.pairs === pairs.pairs && read.value.counts.tradesPerPair === pairs.tradesPerPair)
-        return { ...read, value: { ...read.value.rows, pairs } };
+      const { isAsked, held, rows } = read.value;
+      this.#heldPairs.set(wallet, held);
+      if (isAsked && held.every((pair) => asked.includes(pair))) return { ...read, value: { ...rows, pairs } };
       if (round === ROUNDS_MAX)
-        return failedChainRead("VENUE_ERROR", "the number of pairs changes while they are read");
+        return failedChainRead("VENUE_ERROR", "pairs, or those that are held, change while they are read");
+      if (isAsked) continue;
       // Another number of pairs: what the new ones are is compared before anything is shown.
       const compared = await within(this.#options.clock, guard.check(), Math.max(0, deadline.leftMs()));
       if (!compared.done) return NO_TIME;
@@ -167,40 +175,72 @@ export class AccountReader {
   async #pages(
     wallet: string,
     { pairs, tradesPerPair }: PairCounts,
+    asked: readonly number[],
     options: CallOptions,
-  ): Promise<ChainRead<{ readonly counts: PairCounts; readonly rows: SlotRows }>> {
+  ): Promise<ChainRead<WalletAnswer>> {
     if (pairs * tradesPerPair > SLOTS_MAX)
       return failedChainRead("BAD_RESPONSE", `${pairs} pairs of ${tradesPerPair} slots are more than can be read`);
     const { calls, reads } = this.#options;
-    const pages = pagesOf(pairs, tradesPerPair);
+    const pages = pagesOf(asked, pairs, tradesPerPair);
+    const isAsked = (counts: PairCounts): boolean => counts.pairs === pairs && counts.tradesPerPair === tradesPerPair;
     return reads.read(
       {
         calls: (tag) => [
           calls.pairsCount(tag),
           calls.tradesMax(tag),
+          calls.held(wallet, pairs, tag),
           ...pages.map((page) => calls.slots(wallet, page, tag)),
         ],
-        read: ([count, trades, ...answers]) => ({
-          counts: readCounts([count, trades]),
-          rows: joined(answers.map((answer, at) => ofPage(readSlots(answer), pages[at], wallet))),
-        }),
+        read: ([count, trades, heldAnswer, ...answers]) => {
+          const held = readHeld(heldAnswer, pairs, SLOTS_MAX);
+          const rows = joined(answers.map((answer, at) => ofPage(readSlots(answer), pages[at], wallet)));
+          const counts = readCounts([count, trades]);
+          // With more slots than were asked for, rows are missing for that reason.
+          if (isAsked(counts)) for (const { from, to } of pages) checkRows(from, to, held, rows);
+          const heldPairs = held.flatMap((of, pair) => (of.trades + of.orders > 0 ? [pair] : []));
+          return { isAsked: isAsked(counts), held: heldPairs, rows };
+        },
       },
       options,
     );
   }
 }
 
-/** Numbers of pairs change rarely; the second time they are what the check has just found. */
-const ROUNDS_MAX = 3;
+interface WalletAnswer {
+  /** The numbers of pairs and slots are those that it was asked with. */
+  readonly isAsked: boolean;
+  /** Pairs with something. */
+  readonly held: readonly number[];
+  /** Of the pairs that were asked for. */
+  readonly rows: SlotRows;
+}
+
+/** Another number of pairs, then what is held of them, then its pages, and once more for a wallet that trades meanwhile. */
+const ROUNDS_MAX = 4;
 const NO_ADDRESS = failedChainRead("VENUE_ERROR", "an address is 0x and 40 hex digits");
 const NO_TIME = failedChainRead("TIMEOUT", "no time left");
 
-function pagesOf(pairs: number, tradesPerPair: number): readonly SlotPage[] {
-  return Array.from({ length: Math.ceil(pairs / PAIRS_A_PAGE) }, (_, page) => ({
-    from: page * PAIRS_A_PAGE,
-    to: Math.min(pairs, (page + 1) * PAIRS_A_PAGE),
-    tradesPerPair,
-  }));
+/** Pairs that follow each other share a page. */
+function pagesOf(asked: readonly number[], pairs: number, tradesPerPair: number): readonly SlotPage[] {
+  const pages: { from: number; to: number; tradesPerPair: number }[] = [];
+  for (const pair of asked) {
+    const last = pages.at(-1);
+    if (pair >= pairs) continue;
+    if (last !== undefined && last.to === pair && pair - last.from < PAIRS_A_PAGE) last.to++;
+    else pages.push({ from: pair, to: pair + 1, tradesPerPair });
+  }
+  return pages;
+}
+
+/** A row too few would be a position that nobody sees. */
+function checkRows(from: number, to: number, held: readonly HeldCounts[], { trades, orders }: SlotRows): void {
+  const countOf = (rows: readonly { readonly pairIndex: number }[], pair: number): number =>
+    rows.filter(({ pairIndex }) => pairIndex === pair).length;
+  for (const [at, of] of held.slice(from, to).entries()) {
+    const pair = from + at;
+    if (countOf(trades, pair) !== of.trades || countOf(orders, pair) !== of.orders)
+      throw new WireFault("slots", `of pair ${pair} are not as many as the storage counts`);
+  }
 }
 
 /** Rows of another trader or another page are a fault: the answer is to another question. */

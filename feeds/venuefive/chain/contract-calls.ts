@@ -20,12 +20,22 @@ const PAIRS = parseAbi(PAIR_STORAGE_ABI);
 const MULTICALL = parseAbi(MULTICALL_ABI);
 const USDC = parseAbi(USDC_ABI);
 
+/** In the place of a trader, where a call is encoded before there is one. */
+const ANYBODY = `0x${"f1e2d3c4".repeat(5)}` as const;
+/** In this order of each pair. */
+const HELD_COUNTS = ["openTradesCount", "openLimitOrdersCount"] as const;
 const PAIRS_COUNT = encodeFunctionData({ abi: PAIRS, functionName: "pairsCount" });
 const TRADES_MAX = encodeFunctionData({ abi: STORAGE, functionName: "maxTradesPerPair" });
 
 export interface PairName {
   readonly from: string;
   readonly to: string;
+}
+
+/** Of a pair: positions and resting limit orders. */
+export interface HeldCounts {
+  readonly trades: number;
+  readonly orders: number;
 }
 
 export interface SlotPage {
@@ -38,6 +48,8 @@ export interface SlotPage {
 /** The calls of one set of addresses; `tag` is the block's. */
 export class ContractCalls {
   readonly #at: ReadAddresses;
+  /** Hundreds of calls: encoded once for a number of pairs. */
+  #heldOfAnybody: { readonly pairs: number; readonly data: Hex } | null = null;
 
   constructor(at: ReadAddresses) {
     this.#at = at;
@@ -54,6 +66,16 @@ export class ContractCalls {
   pairName(index: number, tag: string): RpcCall {
     const data = encodeFunctionData({ abi: PAIRS, functionName: "getPairData", args: [BigInt(index)] });
     return call(this.#at.PairStorage, data, tag);
+  }
+
+  /**
+   * How many positions and limit orders the trader has of each of so many pairs: one call of the venue's own multicall.
+   * `trader` is in lower case.
+   */
+  held(trader: string, pairs: number, tag: string): RpcCall {
+    if (this.#heldOfAnybody?.pairs !== pairs) this.#heldOfAnybody = { pairs, data: this.#encodeHeld(pairs) };
+    const data = this.#heldOfAnybody.data.replaceAll(ANYBODY.slice(2), trader.slice(2)) as Hex;
+    return call(this.#at.Multicall, data, tag);
   }
 
   slots(trader: string, { from, to, tradesPerPair }: SlotPage, tag: string): RpcCall {
@@ -79,6 +101,17 @@ export class ContractCalls {
   coinBalance(of: string, tag: string): RpcCall {
     return { method: "eth_getBalance", params: [of, tag] };
   }
+
+  #encodeHeld(pairs: number): Hex {
+    const target = this.#at.TradingStorage as Hex;
+    const calls = Array.from({ length: pairs }, (_, pair) =>
+      HELD_COUNTS.map((functionName) => ({
+        ...{ target, allowFailure: false },
+        callData: encodeFunctionData({ abi: STORAGE, functionName, args: [ANYBODY, BigInt(pair)] }),
+      })),
+    ).flat();
+    return encodeFunctionData({ abi: MULTICALL, functionName: "aggregate3", args: [calls] });
+  }
 }
 
 function call(to: string, data: Hex, tag: string): RpcCall {
@@ -100,5 +133,27 @@ export function readPairName(result: unknown): PairName {
   } catch {
     // Nothing at all where there is no such contract; a struct of another form where it is another one.
     throw new WireFault("pair", "is not as the contract says it");
+  }
+}
+
+/** By pair index, of `pairs` pairs. None may be more than `max`. */
+export function readHeld(result: unknown, pairs: number, max: number): readonly HeldCounts[] {
+  readData(result, "held");
+  const answers = decodedAnswers(result as Hex);
+  if (answers?.length !== pairs * HELD_COUNTS.length || !answers.every(({ success }) => success))
+    throw new WireFault("held", "are not as many as were asked for");
+  const counts = answers.map(({ returnData }) => readBounded(returnData, max, "held"));
+  return Array.from({ length: pairs }, (_, pair) => {
+    const [trades = 0, orders = 0] = counts.slice(pair * HELD_COUNTS.length, (pair + 1) * HELD_COUNTS.length);
+    return { trades, orders };
+  });
+}
+
+/** Null where it is something else, or nothing: no such contract there. */
+function decodedAnswers(data: Hex): readonly { readonly success: boolean; readonly returnData: Hex }[] | null {
+  try {
+    return decodeFunctionResult({ abi: MULTICALL, functionName: "aggregate3", data });
+  } catch {
+    return null;
   }
 }

@@ -50,10 +50,10 @@ export class RpcProxy {
     this.#server.close();
   }
 
-  /** Requests that ask for positions. */
+  /** Requests that ask what a wallet has: how many, or the pages. */
   walletReads(): readonly (readonly ProxiedCall[])[] {
     return this.requests.filter((calls) =>
-      calls.some(({ method, params }) => method === "eth_call" && JSON.stringify(params).includes(PAGE_SELECTOR)),
+      calls.some(({ method, params }) => method === "eth_call" && WALLET_CALL.test(JSON.stringify(params))),
     );
   }
 
@@ -90,4 +90,5 @@ interface Answer {
 }
 
 const HEADERS = { "content-type": "application/json" };
-const PAGE_SELECTOR = "0xe06e2675";
+/** `aggregate3` and `getPositionsForPairIndexes`. */
+const WALLET_CALL = /"data":"0x(?:82ad56cb|e06e2675)/;
