@@ -176,6 +176,7 @@ const SENDING: readonly Sending[] = [
     operation: OPERATIONS.deposit,
     path: "/api/trading/venuetwo/deposit",
     body: { ...OF_SIGNER, tokenSymbol: "USDT", amount: "25.5", network: "bsc", broker: 7 },
+    walletId: () => signer.walletId,
   },
   {
     operation: OPERATIONS.venuetwoTransfer,
@@ -183,6 +184,7 @@ const SENDING: readonly Sending[] = [
     get body() {
       return { address: signer.address, ...MOVE };
     },
+    walletId: () => signer.walletId,
   },
   {
     operation: OPERATIONS.venuetwoWithdraw,
@@ -190,6 +192,7 @@ const SENDING: readonly Sending[] = [
     get body() {
       return { walletAddress: signer.address, receiver: signer.address, ...OUT };
     },
+    walletId: () => signer.walletId,
   },
   {
     operation: OPERATIONS.venueoneWithdraw,

@@ -159,7 +159,14 @@ function constructorArgs(name: VenuefiveContract, rolloverFeePerBlock: bigint): 
 
 /** Nothing is left running where it fails. */
 export async function startVenuefive(options: VenuefiveOptions = {}): Promise<VenuefiveWorld> {
-  const { port = 0, mining = { kind: "auto" }, pairs = SPEC_PAIRS, giveUpBlocks, startSeconds, safeLagBlocks } = options;
+  const {
+    port = 0,
+    mining = { kind: "auto" },
+    pairs = SPEC_PAIRS,
+    giveUpBlocks,
+    startSeconds,
+    safeLagBlocks,
+  } = options;
   const chain = await startLocalChain({
     chainId: VENUEFIVE_CHAIN_ID,
     port,

@@ -22,7 +22,12 @@ export interface OtherHosts {
 
 /** All of them at one address, as a venue of one's own may have them. */
 export function oneHost(url: string): HostOptions {
-  return { spotUrl: url, spotWeightPerMinute: SPOT_WEIGHT_PER_MINUTE, webUrl: url, webCallsPerMinute: WEB_CALLS_PER_MINUTE };
+  return {
+    spotUrl: url,
+    spotWeightPerMinute: SPOT_WEIGHT_PER_MINUTE,
+    webUrl: url,
+    webCallsPerMinute: WEB_CALLS_PER_MINUTE,
+  };
 }
 
 export function otherHosts(
