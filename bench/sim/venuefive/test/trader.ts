@@ -12,6 +12,7 @@ import {
   type TransactionReceipt,
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import { GAS_MAX } from "../../chain/chain-account.js";
 import { minedReceipt } from "../../chain/chain-rpc.js";
 import { VENUEFIVE_CONTRACTS, type VenuefiveContract } from "../contracts/artifacts.js";
 import { scaled } from "../pairs.js";
@@ -81,7 +82,7 @@ export class VenuefiveTrader {
     this.address = this.#account.address;
   }
 
-  /** Simulated first, so that a refusal shows its reason. */
+  /** Simulated first, so that a refusal shows its reason; with gas to spare, as others change the state before its block. */
   async write(
     contract: VenuefiveContract,
     functionName: string,
@@ -90,7 +91,15 @@ export class VenuefiveTrader {
   ): Promise<{ receipt: TransactionReceipt; events: VenueEvent[] }> {
     const { reader, writer } = this.#clients();
     const { abi } = VENUEFIVE_CONTRACTS[contract];
-    const call = { address: VENUEFIVE_ADDRESSES[contract], abi, functionName, args, account: this.#account, value };
+    const call = {
+      address: VENUEFIVE_ADDRESSES[contract],
+      abi,
+      functionName,
+      args,
+      account: this.#account,
+      value,
+      gas: GAS_MAX,
+    };
     const { request } = await reader.simulateContract(call);
     const hash = await writer.writeContract(request);
     if (this.#world.minesItself) await this.#world.chain.mine();
