@@ -26,7 +26,10 @@ describe("the client-signed venue, made of the configuration,", () => {
   it("has the symbols of its map, and asks nobody before it starts", () => {
     const config = configOf({ VENUEFIVE_RPC_URLS: NOBODY_THERE, VENUEFIVE_PAIRS: "ETH=0,BTC=1" });
     const made = createClientSigned(config, PARTS, createMemoryStore());
-    expect([...(made?.symbols ?? [])]).toEqual(["ETH", "BTC"]);
+    expect([...(made?.symbols ?? [])]).toEqual([
+      [0, "ETH"],
+      [1, "BTC"],
+    ]);
     expect(made?.room.venue).toBe("venuefive");
     expect(made?.room.status()).toMatchObject({
       state: "STARTING",
