@@ -37,7 +37,7 @@ if (command === "check") {
   const { runCheck } = await import("./check.mjs");
   process.exit(await runCheck(args));
 }
-ensureBuilt();
+await ensureBuilt();
 if (command === "test") {
   const { runTests } = await import("./test.mjs");
   process.exit(await runTests(args));

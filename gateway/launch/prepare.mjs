@@ -16,11 +16,11 @@ import {
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { transpile } from "./transpile.mjs";
 
 export const repoRoot = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const SOURCE_FOLDERS = ["engine", "feeds", "gateway", "bench", "schemas", "client"];
 const installStamp = join(repoRoot, "node_modules", ".unwind-installed");
-const tsc = join(repoRoot, "node_modules", "typescript", "bin", "tsc");
 const buildStamp = join(repoRoot, "dist", ".unwind-built");
 
 /** `npm install`, not `npm ci`: a registry without other platforms' optional packages makes the latter refuse every lockfile. */
@@ -33,19 +33,26 @@ export function ensureInstalled() {
   writeFileSync(installStamp, hashFiles([join(repoRoot, "package.json"), join(repoRoot, "package-lock.json")]));
 }
 
-export function ensureBuilt() {
+export async function ensureBuilt() {
   const wanted = sourceStamp();
   if (readStamp(buildStamp) === wanted) return;
   say("building");
   // Stale output of a deleted source must not be importable.
   rmSync(join(repoRoot, "dist"), { recursive: true, force: true });
-  for (const project of ["tsconfig.json", "client/tsconfig.json"]) {
-    // Types are checked by `npm run check`: checking takes longer than all the rest of a first start's build.
-    run(process.execPath, [tsc, "-p", join(repoRoot, project), "--noCheck"]);
+  const problems = await transpile(repoRoot, listSources().filter(isProgram), "dist");
+  if (problems.length > 0) {
+    for (const problem of problems) say(problem);
+    process.exit(1);
   }
   copyPageFiles();
   mkdirSync(join(repoRoot, "dist"), { recursive: true });
   writeFileSync(buildStamp, wanted);
+}
+
+/** Type tests are no program; the example is bundled by its server, and the page's folder is served whole. */
+function isProgram(path) {
+  if (path.startsWith(join("client", "example"))) return false;
+  return !path.endsWith("-d.ts") && !(path.startsWith(join("client", "dashboard")) && path.endsWith(".test.ts"));
 }
 
 /** What the compiler does not carry over: the page itself beside its compiled modules. */

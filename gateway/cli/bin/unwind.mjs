@@ -10,7 +10,7 @@ import { pathToFileURL } from "node:url";
 import { ensureBuilt, ensureInstalled, repoRoot } from "../../launch/prepare.mjs";
 
 ensureInstalled();
-ensureBuilt();
+await ensureBuilt();
 process.chdir(repoRoot);
 const { main } = await import(pathToFileURL(join(repoRoot, "dist", "gateway", "cli", "unwind.js")).href);
 await main(process.argv.slice(2));
