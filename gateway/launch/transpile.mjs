@@ -7,12 +7,11 @@ import { basename, dirname, join } from "node:path";
 
 /** As `verbatimModuleSyntax` of tsconfig.json: what an import or export keeps is written in it. */
 const OPTIONS = { sourcemap: true, target: "es2023", typescript: { onlyRemoveTypeImports: true }, tsconfig: false };
-const JSON_IMPORT = /\bfrom "(\.{1,2}\/[^"]+\.json)"/g;
 
 /** Returns what is wrong, a line for each file that cannot be read; paths are relative to `root`. */
 export async function transpile(root, paths, outDir) {
   // Installed by now; this module is loaded before it.
-  const { transformSync } = await import("rolldown/utils");
+  const { parseSync, transformSync } = await import("rolldown/utils");
   const problems = [];
   const json = new Set();
   for (const path of paths) {
@@ -22,7 +21,12 @@ export async function transpile(root, paths, outDir) {
       problems.push(`${path}: ${errors[0].message}`);
       continue;
     }
-    for (const [, imported] of source.matchAll(JSON_IMPORT)) json.add(join(dirname(path), imported));
+    // Parsed a second time only where the name occurs, which may be in a text that is no import.
+    if (source.includes(".json")) {
+      for (const { moduleRequest } of parseSync(path, source).module.staticImports) {
+        if (/^\.{1,2}\/.*\.json$/.test(moduleRequest.value)) json.add(join(dirname(path), moduleRequest.value));
+      }
+    }
     const out = join(root, outDir, path.replace(/\.ts$/, ".js"));
     mkdirSync(dirname(out), { recursive: true });
     // From the output to the source, as the debugger looks for it.

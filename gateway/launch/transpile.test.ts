@@ -1,12 +1,17 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
+interface Prepare {
+  readonly listSources: () => readonly string[];
+  readonly repoRoot: string;
+}
 type Transpile = (root: string, paths: readonly string[], outDir: string) => Promise<readonly string[]>;
 
 const module = new URL("./transpile.mjs", import.meta.url).href;
+const { listSources, repoRoot } = (await import(new URL("./prepare.mjs", import.meta.url).href)) as Prepare;
 const { transpile } = (await import(module)) as { readonly transpile: Transpile };
 
 const SOURCE = `import type { Gone } from "./gone.js";
@@ -43,6 +48,18 @@ describe("sources made into a program", () => {
     }
     expect(stderr).toContain("Error: 7");
     expect(stderr).toContain(join(root, "engine", "main.ts:6"));
+  });
+
+  it("have nothing beside them that only a text of theirs names", async () => {
+    writeFileSync(join(root, "engine", "text.ts"), 'export const text = `import known from "./unknown.json"`;\n');
+    expect(await transpile(root, ["engine/text.ts"], "dist")).toEqual([]);
+    expect(readdirSync(join(root, "dist", "engine")).toSorted()).toEqual(["text.js", "text.js.map"]);
+  });
+
+  it("are all of this project's", async () => {
+    const sources = listSources().filter((path) => !path.endsWith("-d.ts"));
+    expect(await transpile(repoRoot, sources, relative(repoRoot, join(root, "dist")))).toEqual([]);
+    expect(readdirSync(join(root, "dist"))).toEqual(expect.arrayContaining(["engine", "feeds", "gateway", "schemas"]));
   });
 
   it("are named with what is wrong where they cannot be read, and the others are made", async () => {
