@@ -4,9 +4,9 @@
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { basename, join, relative } from "node:path";
 import { runBounded } from "./bounded-run.mjs";
-import { repoRoot } from "./prepare.mjs";
+import { listSources, repoRoot } from "./prepare.mjs";
 
 /**
  * Whole systems with venues and gateways. They wait more than they work, so two of them share the machine, after the
@@ -33,6 +33,12 @@ const ALONE = [
   "gateway/test/dashboard.browser.test.ts",
 ];
 
+/**
+ * What puts other modules in place of the program's, or changes globals, in a test file or in what it imports directly:
+ * such a file has a process of its own. The others share their loaded modules, which is half of their time.
+ */
+const REPLACES_MODULES = /\bvi\.(?:mock|doMock|resetModules|stubGlobal|hoisted)\b/;
+
 /** Of what is no whole system: a file waits for a third of its time, so more of them than cores keep two cores busy. */
 const UNIT_WORKERS = 3;
 const SLOWEST_SHOWN = 10;
@@ -47,14 +53,7 @@ export async function runTests(args) {
   }
   const endMs = performance.now() + minutesMax * 60_000;
   // Files or options of the caller's: one run as asked for.
-  const runs =
-    args.length > 0
-      ? [args]
-      : [
-          [...excluded(WHOLE_SYSTEMS), `--maxWorkers=${UNIT_WORKERS}`],
-          [...WHOLE_SYSTEMS, ...excluded(ALONE)],
-          [...ALONE, "--maxWorkers=1"],
-        ];
+  const runs = args.length > 0 ? [args] : wholeSuite();
   const total = { passed: 0, failed: 0, skipped: 0, status: 0, lost: [], tookMs: [] };
   for (const [index, run] of runs.entries()) {
     const counts = await runVitest(run, endMs);
@@ -73,6 +72,31 @@ export async function runTests(args) {
   for (const name of total.lost) process.stdout.write(`FAILED: ${name}\n`);
   process.stdout.write(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}\n`);
   return failed > 0 || passed === 0 ? 1 : status;
+}
+
+function wholeSuite() {
+  const isWhole = (path) => WHOLE_SYSTEMS.some((name) => path.startsWith(name));
+  const apart = filesWithOwnModules().filter((path) => !isWhole(path));
+  const units = `--maxWorkers=${UNIT_WORKERS}`;
+  return [
+    [...excluded([...WHOLE_SYSTEMS, ...apart]), "--no-isolate", units],
+    [...apart, "--typecheck.enabled=false", units],
+    [...WHOLE_SYSTEMS, ...excluded(ALONE), "--typecheck.enabled=false"],
+    [...ALONE, "--maxWorkers=1", "--typecheck.enabled=false"],
+  ];
+}
+
+function filesWithOwnModules() {
+  const replaces = (path) => REPLACES_MODULES.test(readFileSync(join(repoRoot, path), "utf8"));
+  const sources = listSources();
+  const helpers = sources.filter((path) => !path.endsWith(".test.ts") && replaces(path));
+  const names = helpers.map((path) => basename(path, ".ts"));
+  return sources.filter((path) => {
+    if (!path.endsWith(".test.ts")) return false;
+    if (replaces(path)) return true;
+    const text = readFileSync(join(repoRoot, path), "utf8");
+    return names.some((name) => text.includes(`/${name}.js"`));
+  });
 }
 
 function excluded(paths) {
