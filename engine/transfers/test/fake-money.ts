@@ -16,18 +16,8 @@ import type {
   WithdrawalAsk,
   WithdrawalStanding,
 } from "../../venue-money.js";
-import {
-  BRIDGE,
-  CHAIN_ID,
-  CONFIRMATIONS,
-  type DepositEvent,
-  type FakeChain,
-  OLD_TOKEN,
-  PAID_TOPIC,
-  takenIn,
-  TOKEN,
-  VAULT,
-} from "./fake-chain.js";
+import { CHAIN_ID, CONFIRMATIONS, type DepositEvent, type FakeChain, PAID_TOPIC } from "./fake-chain.js";
+import { BRIDGE, OLD_TOKEN, takenIn, TOKEN, VAULT } from "./fake-contracts.js";
 import { ACCOUNT, isTextSigned } from "./fake-signer.js";
 import type { Gate } from "../../storage/test/mortal-life.js";
 
