@@ -29,8 +29,6 @@ const NO_RECEIPTS: ReadonlyMap<string, Receipt> = new Map();
 /** Of a log that says whom the venue paid. */
 export const PAID_TOPIC = "paid";
 const WORD = 64;
-/** Of one search. */
-const LOG_BLOCKS = 50;
 
 /** Of one call. `lost` never arrives, `unheard` acts and its answer is lost, `lagging` answers for two blocks ago. */
 export type ChainWeather = "fine" | "lost" | "unheard" | "lagging";
@@ -76,6 +74,11 @@ export class FakeChain {
   isBlockDoubted = false;
   /** Reads never end. */
   isMute = false;
+  /** Of one search of logs. */
+  logBlocks = 50;
+  /** When logs were asked for, and when a height was by its time. */
+  readonly logSearches: number[] = [];
+  readonly heightReads: number[] = [];
   readonly #clock: Clock;
   #blocks: Block[];
   #minedMs: number;
@@ -192,12 +195,17 @@ export class FakeChain {
       },
       estimateGas: (call) => read((state) => estimate(state, call.from, call.to, toHex(call.data))),
       logs: {
-        heightAt: (timeMs) =>
-          read(() => {
+        heightAt: (timeMs) => {
+          this.heightReads.push(this.#clock.wallMs());
+          return read(() => {
             const after = this.#blocks.findIndex(({ atMs }) => atMs > timeMs);
             return Math.max(0, (after < 0 ? this.#blocks.length : after) - 1);
-          }),
-        final: (search) => gate(() => read(() => this.#finalLogs(search))),
+          });
+        },
+        final: (search) => {
+          this.logSearches.push(this.#clock.wallMs());
+          return gate(() => read(() => this.#finalLogs(search)));
+        },
       },
       broadcast: (raw) => gate(async () => this.#broadcast(raw)),
       standing: (of) =>
@@ -293,7 +301,7 @@ export class FakeChain {
   }
 
   #finalLogs({ contract, topics, fromHeight }: LogSearch) {
-    const nextHeight = Math.min(fromHeight + LOG_BLOCKS, Math.max(fromHeight, this.#blocks.length - CONFIRMATIONS + 1));
+    const nextHeight = Math.min(fromHeight + this.logBlocks, Math.max(fromHeight, this.#blocks.length - CONFIRMATIONS + 1));
     const logs = this.#blocks
       .slice(fromHeight, nextHeight)
       .flatMap(({ payments }) =>
