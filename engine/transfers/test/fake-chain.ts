@@ -301,7 +301,10 @@ export class FakeChain {
   }
 
   #finalLogs({ contract, topics, fromHeight }: LogSearch) {
-    const nextHeight = Math.min(fromHeight + this.logBlocks, Math.max(fromHeight, this.#blocks.length - CONFIRMATIONS + 1));
+    const nextHeight = Math.min(
+      fromHeight + this.logBlocks,
+      Math.max(fromHeight, this.#blocks.length - CONFIRMATIONS + 1),
+    );
     const logs = this.#blocks
       .slice(fromHeight, nextHeight)
       .flatMap(({ payments }) =>
@@ -309,7 +312,7 @@ export class FakeChain {
           .filter(({ log }) => log.address === contract && topics.every((topic, at) => topic === log.topics[at]))
           .map(({ hash, log }) => ({ ...log, hash })),
       );
-    return { logs, nextHeight };
+    return { logs, nextHeight, isAtEnd: nextHeight > this.#blocks.length - CONFIRMATIONS };
   }
 
   #at(weather: ChainWeather): { readonly number: number; readonly state: State } {
