@@ -163,6 +163,12 @@ export class FakeChain {
     if (state !== null) this.#blocks.push(this.#block(state, [], NO_RECEIPTS));
   }
 
+  /** As much of what was spent comes back. */
+  giveBack(account: string, amount: bigint): void {
+    const state = paid(this.#head(), TOKEN, OLD_TOKEN, account, amount);
+    if (state !== null) this.#blocks.push(this.#block(state, [], NO_RECEIPTS));
+  }
+
   allow(token: string, owner: string, spender: string, amount: bigint): void {
     const state = this.#head();
     const allowances = new Map(state.allowances).set(`${token}/${owner}/${spender}`, amount);
