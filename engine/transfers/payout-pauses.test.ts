@@ -1,6 +1,11 @@
 /** What searches for payments on chain cost, and where they end. */
 import { describe, expect, it } from "vitest";
+import type { Chain } from "../chain.js";
+import { silentLogger } from "../domain/logger.js";
+import { PayoutSearches } from "./payout-searches.js";
+import { CHAIN_ID } from "./test/fake-chain.js";
 import { type Life, TransferWorld } from "./test/transfer-world.js";
+import { NOBODY_WAITS } from "./transfer-parts.js";
 import type { WithdrawalRow } from "./transfer-row.js";
 
 const AMOUNT = 7_000_000n;
@@ -75,6 +80,47 @@ describe("the search for payments that do not come", () => {
     expect([day.searches.length >= 23, day.searches.length <= 25]).toEqual([true, true]);
     expect(await rowOf(life, row)).toMatchObject({ state: "broadcast", payout: "pending", reason: null });
   });
+});
+
+describe("a search that its endpoints do not let pass a height", () => {
+  it("rests ever longer, ends for no row, and says that it is unread", async () => {
+    const world = new TransferWorld();
+    const { row, book } = await unpassed(world);
+    const said: string[] = [];
+    const logger = { ...silentLogger, warn: (event: string) => void said.push(event) };
+    const port = world.chain.port((act) => act());
+    const stuck: Chain = {
+      ...port,
+      logs: {
+        ...port.logs,
+        final: async ({ fromHeight }) => {
+          const value = { logs: [], nextHeight: fromHeight, isAtEnd: false };
+          return { ok: true, value, asOfMs: world.clock.wallMs(), source: "venue" };
+        },
+      },
+    };
+    const chains = new Map([[CHAIN_ID, stuck]]);
+    const searches = new PayoutSearches({ book, chains, clock: world.clock, logger, rails: world.rails() });
+    const pauses: (number | null)[] = [];
+    for (let look = 0; look < 14; look++) {
+      expect(await searches.look(row, NOBODY_WAITS)).toEqual({ found: [], unfound: [] });
+      pauses.push(searches.restMs(row));
+      await world.clock.advanceAsync(HOUR_MS);
+    }
+    expect([pauses[0], pauses[1], pauses.at(-1)]).toEqual([1_000, 2_000, 2_048_000]);
+    expect(said).toEqual(Array.from({ length: 14 }, () => "transfers.payout_unread"));
+  });
+
+  async function unpassed(world: TransferWorld) {
+    world.named.hidesPayments = true;
+    world.named.paysOnChain = true;
+    const life = await world.live();
+    life.keeper.start();
+    const row = await asked(world, life);
+    await world.clock.advanceAsync(60_000);
+    await life.keeper.stop();
+    return { row: await rowOf(life, row), book: life.book };
+  }
 });
 
 describe("the search for a payment that has not come for a week", () => {
