@@ -131,9 +131,12 @@ export class PayoutSearches {
         return { found, isAtEnd: false };
       }
       search.pass(nextHeight);
-      if (!isAtEnd && nextHeight > fromHeight) continue;
-      search.rest(false);
-      return { found, isAtEnd };
+      if (isAtEnd) {
+        search.rest(false);
+        return { found, isAtEnd };
+      }
+      // Endpoints contradict each other there.
+      if (nextHeight <= fromHeight) return this.#unread(search, awaited);
     }
     search.rest(true);
     return { found: [], isAtEnd: false };
