@@ -1,6 +1,7 @@
 /** What searches for payments on chain cost, and where they end. */
 import { describe, expect, it } from "vitest";
 import type { Chain } from "../chain.js";
+import { ServiceError } from "../domain/errors.js";
 import { silentLogger } from "../domain/logger.js";
 import { PayoutSearches } from "./payout-searches.js";
 import { CHAIN_ID } from "./test/fake-chain.js";
@@ -79,6 +80,39 @@ describe("the search for payments that do not come", () => {
     const day = await callsIn(world, DAY_MS);
     expect([day.searches.length >= 23, day.searches.length <= 25]).toEqual([true, true]);
     expect(await rowOf(life, row)).toMatchObject({ state: "broadcast", payout: "pending", reason: null });
+  });
+});
+
+describe("payments that one look finds", () => {
+  it("are found again where the store did not take the first of them", async () => {
+    const { world, life } = await scene();
+    const rows = [await asked(world, life), await asked(world, life, AMOUNT + 1n)];
+    await world.clock.advanceAsync(60_000);
+    const update = life.book.update.bind(life.book);
+    let refusals = 2;
+    life.book.update = async (row, change, usedNonce) => {
+      const next = change(row);
+      if (next.state !== "confirmed" || refusals === 0) return update(row, () => next, usedNonce);
+      refusals--;
+      throw new ServiceError("STORE_UNAVAILABLE");
+    };
+    for (const row of rows) paid(world, row);
+    await world.clock.advanceAsync(300_000);
+    expect(refusals).toBe(0);
+    for (const row of rows) expect(await rowOf(life, row)).toMatchObject({ state: "confirmed", payout: "completed" });
+  });
+
+  it("are those of a withdrawal too that the venue shows hours after the search has passed its payment", async () => {
+    const { world, life } = await scene();
+    world.named.paysMs = 180_000;
+    world.named.hidesFirst = true;
+    const late = await asked(world, life);
+    const soon = await asked(world, life, AMOUNT + 1n);
+    await world.clock.advanceAsync(6 * HOUR_MS);
+    expect([(await rowOf(life, late)).payout, (await rowOf(life, soon)).payout]).toEqual([null, "completed"]);
+    world.named.hidesFirst = false;
+    await world.clock.advanceAsync(HOUR_MS);
+    expect(await rowOf(life, late)).toMatchObject({ state: "confirmed", payout: "completed" });
   });
 });
 

@@ -145,8 +145,8 @@ export class PayoutSearches {
   /** Also where endpoints refuse such reads for good: nothing else shows that. */
   #unread(search: PayoutSearch, [first]: readonly AwaitedPayout[]): PartsRead {
     search.rest(false);
-    const { transferId: name = "", venue } = first?.row ?? {};
-    this.#parts.logger.warn("transfers.payout_unread", { name, venue });
+    const { transferId, venue } = first?.row ?? {};
+    this.#parts.logger.warn("transfers.payout_unread", { name: transferId ?? null, venue: venue ?? null });
     return { found: [], isAtEnd: false };
   }
 
