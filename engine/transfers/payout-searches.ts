@@ -64,6 +64,7 @@ export class PayoutSearches {
     const chain = this.#parts.chains.get(row.chainId);
     const search = this.#joined(row);
     if (chain === undefined || search === null || !search.isDue) return NOTHING;
+    // All rows that it serves join at once: it begins at the oldest.
     const awaited = this.#awaitedLike(row);
     const key = this.#keyOf(row);
     const own = awaited.filter((one) => this.#isSearched(one.row) && this.#keyOf(one.row) === key);

@@ -20,10 +20,7 @@ interface PaidBounds {
   readonly most: bigint;
 }
 
-/**
- * `sentAtMs`: on the venue's clock; an act's time is ahead of
- * it where the wallet has used later ones.
- */
+/** `sentAtMs`: on the venue's clock; an act's time is ahead of it where the wallet has used later ones. */
 export function bridgePayout(
   bridge: string,
   { account, action }: WithdrawRequest,
