@@ -74,6 +74,8 @@ export interface LogsFound {
   readonly logs: readonly (ChainLog & { readonly hash: string })[];
   /** From where the next search goes on; what may be shown later yet is not behind it. */
   readonly nextHeight: number;
+  /** Nothing is final now beyond what was read. */
+  readonly isAtEnd: boolean;
 }
 
 /** `refused`: the endpoint took it not, and for a reason that holds for all (malformed, too little gas money). */

@@ -103,7 +103,10 @@ export interface PastWithdrawal {
   isOthers(venueId: string): Promise<boolean>;
 }
 
-/** What the chain of a withdrawal's token has once it is paid. */
+/**
+ * What the chain of a withdrawal's token has once it is paid. `contract` and `topics` are the same for all withdrawals of an
+ * account there: one search serves them.
+ */
 export interface PayoutEvent {
   readonly contract: string;
   /** A topic that is null may be any. */

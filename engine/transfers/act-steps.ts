@@ -107,6 +107,20 @@ export function payoutFound(
   };
 }
 
+/** Its payment has not come for so long that nobody looks for it any more: it may have come all the same. */
+export function payoutUnfound(row: WithdrawalRow, nowMs: number): WithdrawalRow {
+  if (!isPayoutAwaited(row) || isPayoutUnfound(row)) return row;
+  return { ...row, reason: "NOT_SHOWN", reasonText: "", updatedAtMs: nowMs };
+}
+
+export function isPayoutUnfound(row: WithdrawalRow): boolean {
+  return isPayoutAwaited(row) && row.reason === "NOT_SHOWN";
+}
+
+export function isPayoutAwaited(row: WithdrawalRow): boolean {
+  return row.payout === "pending" && !isEnded(row);
+}
+
 /** After a look that showed nothing: the same bytes may go once more. */
 export function maySendAgain(row: WithdrawalRow, { standing, lookedAtMs, lagMs }: WithdrawalLook): boolean {
   if (standing.kind !== "absent" || isEnded(row) || row.isAccepted || row.lastSentAtMs === null) return false;

@@ -1,7 +1,7 @@
 /** Which credit of a venue is a deposit's, and when none is waited for any more. */
 import { describe, expect, it } from "vitest";
 import { ACCOUNT } from "./test/fake-signer.js";
-import { TOKEN } from "./test/fake-chain.js";
+import { TOKEN } from "./test/fake-contracts.js";
 import { type Life, TransferWorld } from "./test/transfer-world.js";
 import type { DepositRow } from "./transfer-row.js";
 

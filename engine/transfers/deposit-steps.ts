@@ -157,6 +157,8 @@ export function concluded(row: DepositRow, nowMs: number): DepositRow {
       return row.reason === "NOT_SHOWN" ? row : { ...row, state: "unknown", reason: "NOT_SHOWN", updatedAtMs: nowMs };
     return confirmed(row, nowMs);
   }
+  // Fewer than must agree showed that it was undone.
+  if (deposit !== null && isFinal(deposit) && row.reason === "NOT_SHOWN") return row;
   for (const step of row.steps) {
     if (step.isRefused) return failed(row, "BROADCAST_REFUSED", row.reasonText, nowMs);
     if (step.isReplaced) return failed(row, "NONCE_USED", "", nowMs);
@@ -225,7 +227,14 @@ export function isLost(looks: number, shownMs: number): boolean {
 
 /** Another deposit of the wallet on the chain waits for this one: for its nonces and for its allowance. */
 export function holdsLane(row: DepositRow): boolean {
-  return !isEnded(row) && row.steps.length > 0 && depositStep(row)?.mined?.succeeded !== true;
+  return row.steps.length > 0 && mayTakeYet(row);
+}
+
+/** The chain may still take the tokens: the deposit is in no block that succeeded, and not all is decided. */
+export function mayTakeYet(row: DepositRow): boolean {
+  const deposit = depositStep(row);
+  if (isEnded(row) || deposit?.mined?.succeeded === true) return false;
+  return deposit === null || row.steps.some((step) => !isDecided(step));
 }
 
 function confirmed(row: DepositRow, nowMs: number): DepositRow {
@@ -245,8 +254,9 @@ function openAgain(row: DepositRow, index: number, isKnown: boolean, nowMs: numb
 }
 
 /**
- * The block is what it was, so the transaction is in it. What it did was shown by fewer than must agree, so the deposit's
- * logs are left out: the venue alone says then that it took it. Of one that was undone nothing more is known.
+ * The block is what it was, so the transaction is in it, and its nonce is used for good once the block is final. What it did
+ * was shown by fewer than must agree, so the deposit's logs are left out: the venue alone says then that it took it. A
+ * deposit that was undone there stays unknown, and an approval that was makes the row fail: nothing behind it is signed.
  */
 function unshown(
   row: DepositRow,
@@ -256,11 +266,16 @@ function unshown(
 ): DepositRow {
   const step = row.steps[index];
   if (step === undefined || step.mined === null) return row;
-  const isDone = final && step.mined.succeeded;
-  if (!isDone)
-    return row.reason === "NOT_SHOWN" ? row : { ...row, state: "unknown", reason: "NOT_SHOWN", updatedAtMs: nowMs };
-  const mined = { ...step.mined, confirmations, isFinal: true, taken: null };
-  return withStep(row, index, { ...step, mined }, nowMs);
+  const next = final
+    ? withStep(row, index, { ...step, mined: { ...step.mined, confirmations, isFinal: true, taken: null } }, nowMs)
+    : row;
+  const isNotShown = !final || (step.name === "deposit" && !step.mined.succeeded);
+  if (isNotShown)
+    return next === row && row.reason === "NOT_SHOWN"
+      ? row
+      : { ...next, state: "unknown", reason: "NOT_SHOWN", updatedAtMs: nowMs };
+  // While fewer had its block, the row waited for it.
+  return row.reason === "NOT_SHOWN" ? { ...next, state: "broadcast", reason: null, reasonText: "" } : next;
 }
 
 function sameMined(left: NonNullable<StoredStep["mined"]>, right: NonNullable<StoredStep["mined"]>): boolean {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { ServiceError } from "../domain/errors.js";
 import { storeUnavailable } from "../storage/state-store.js";
-import { OLD_TOKEN, VAULT } from "./test/fake-chain.js";
+import { OLD_TOKEN, VAULT } from "./test/fake-contracts.js";
 import { MINIMUM } from "./test/fake-money.js";
 import { ACCOUNT } from "./test/fake-signer.js";
 import { begun, type Life, START, TransferWorld } from "./test/transfer-world.js";

@@ -10,18 +10,10 @@ import type { RoutableVenue } from "../domain/venue.js";
 import type { CallOptions, Read } from "../ports.js";
 import type { StateWrite } from "../storage/state-store.js";
 import type { DepositRoute, Token, VenueMoney, WithdrawalAsk as RailAsk, WithdrawalTerms } from "../venue-money.js";
-import { isSent, planOf } from "./deposit-steps.js";
+import { isSent, mayTakeYet, planOf } from "./deposit-steps.js";
 import { callOf } from "./deposit-preparation.js";
 import { answerOf, callOptions, laneOf, type TransferParts, withSession } from "./transfer-parts.js";
-import {
-  type DepositRow,
-  depositStep,
-  isEnded,
-  isPutBack,
-  type InternalRow,
-  type StepName,
-  type WithdrawalRow,
-} from "./transfer-row.js";
+import { type DepositRow, isPutBack, type InternalRow, type StepName, type WithdrawalRow } from "./transfer-row.js";
 
 /** Whose money, and which request asks. */
 interface Asker {
@@ -236,13 +228,7 @@ export class Openings {
     let sum = 0n;
     for (const row of this.#parts.book.open(ask.account))
       if (row.kind === "deposit" && laneOf(row) === laneOf({ ...ask, kind: "deposit" }))
-        if (
-          row.token.address === token.address &&
-          !isEnded(row) &&
-          !isPutBack(row) &&
-          depositStep(row)?.mined?.succeeded !== true
-        )
-          sum += BigInt(row.amount);
+        if (row.token.address === token.address && mayTakeYet(row) && !isPutBack(row)) sum += BigInt(row.amount);
     return sum;
   }
 

@@ -113,9 +113,9 @@ describe("a withdrawal whose venue shows only that it left", () => {
     const said: string[] = [];
     const logger = { ...silentLogger, warn: (event: string) => void said.push(event) };
     const chains = new Map([[CHAIN_ID, world.chain.port((act) => act())]]);
-    const searches = new PayoutSearches({ chains, clock: world.clock, logger, rails: world.rails() });
+    const searches = new PayoutSearches({ book: life.book, chains, clock: world.clock, logger, rails: world.rails() });
     world.chain.weather = () => "lost";
-    expect(await searches.look(await rowOf(life, row), NOBODY_WAITS)).toBeNull();
+    expect(await searches.look(await rowOf(life, row), NOBODY_WAITS)).toEqual({ found: [], unfound: [] });
     expect(said).toEqual(["transfers.payout_unread"]);
   });
 

@@ -1,6 +1,7 @@
 /** One round of any row in the turn of its lane: for requests and for the keeper alike. */
 import { ServiceError } from "../domain/errors.js";
 import { Turns } from "../domain/turns.js";
+import { isPayoutAwaited } from "./act-steps.js";
 import { Deposits } from "./deposits.js";
 import { InternalTransfers } from "./internal-transfers.js";
 import { laneOf, type Mode, type TransferParts } from "./transfer-parts.js";
@@ -40,9 +41,16 @@ export class Rounds {
     });
   }
 
-  /** Its last round did not get to the end of what it searches. */
-  isBehind(transferId: string): boolean {
-    return this.#withdrawals.isBehind(transferId);
+  /** How long the row may rest after its round; null: as any that does not move. Infinity: nobody looks by the clock. */
+  restMs(row: TransferRow): number | null {
+    return row.kind === "withdrawal" ? this.#withdrawals.restMs(row) : null;
+  }
+
+  /** For the operator: the next round looks at the outside, whatever it did before. False: each round does. */
+  lookAgain(row: TransferRow): boolean {
+    if (row.kind !== "withdrawal" || !isPayoutAwaited(row)) return false;
+    this.#withdrawals.lookAgain(row);
+    return true;
   }
 
   /** The row's lane took its request in when the row was made: to refuse it now would leave the row to itself. */

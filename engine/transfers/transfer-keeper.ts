@@ -2,8 +2,9 @@
  * What no request waits for: rows that are open go on by themselves, after a restart as well. Lanes go side by side.
  *
  * Bounds: a row that does not move is looked at again after a pause that doubles up to five minutes; a row that moved
- * begins with the shortest pause again, and a search that is behind pauses for five seconds. At most eight rounds run at
- * once; who has been due for longest comes first, so no row waits for ever behind others, however many there are.
+ * begins with the shortest pause again. A row that is searched for on its chain rests as its search does
+ * (payout-searches.ts). At most eight rounds run at once; who has been due for longest comes first, so no row waits for
+ * ever behind others, however many there are.
  */
 import type { TimerHandle } from "../domain/clock.js";
 import { ServiceError } from "../domain/errors.js";
@@ -15,8 +16,6 @@ import { isOpen, type TransferRow } from "./transfer-row.js";
 
 const PAUSE_MIN_MS = 1_000;
 const PAUSE_MAX_MS = 300_000;
-/** Of a search that goes on: it leaves the endpoints' calls to others. */
-const PAUSE_BEHIND_MS = 5_000;
 const ROUNDS_MAX = 8;
 /** Rows that a request has just made are found so soon. */
 const TICK_MS = 1_000;
@@ -35,6 +34,7 @@ export class TransferKeeper {
   /** More were due at the last look than may run. */
   #isCrowded = false;
   #unlisten = () => {};
+  #isStarted = false;
   #isStopped = false;
 
   constructor(parts: TransferParts, rounds: Rounds) {
@@ -43,6 +43,7 @@ export class TransferKeeper {
   }
 
   start(): void {
+    this.#isStarted = true;
     for (const row of this.#parts.book.open()) this.#heard(row);
     this.#unlisten = this.#parts.book.listen((row) => this.#heard(row));
     this.#wakeWithin(0);
@@ -55,6 +56,16 @@ export class TransferKeeper {
     if (this.#timer !== null) this.#parts.clock.clearTimer(this.#timer);
     await Promise.all(this.#running);
     await this.#rounds.turns.idle();
+  }
+
+  /** For the operator: what is searched for at long pauses, or not any more, is looked for at once. */
+  lookAgain(): void {
+    if (!this.#isStarted || this.#isStopped) return;
+    for (const row of this.#parts.book.open()) {
+      if (!this.#rounds.lookAgain(row)) continue;
+      this.#due.rest(row.transferId, 0, this.#parts.clock.monoNs());
+      this.#wakeWithin(0);
+    }
   }
 
   counts(): readonly TransferCount[] {
@@ -122,9 +133,10 @@ export class TransferKeeper {
     }
     const now = this.#parts.book.current(transferId);
     if (now === undefined) return;
-    const longerMs = 2 * (this.#due.pauseOf(transferId) ?? 0);
-    const stillMs = this.#rounds.isBehind(transferId) ? PAUSE_BEHIND_MS : Math.max(longerMs, PAUSE_MIN_MS);
-    const pauseMs = now === row ? Math.min(stillMs, PAUSE_MAX_MS) : PAUSE_MIN_MS;
-    this.#due.rest(transferId, pauseMs, this.#parts.clock.monoNs());
+    const longerMs = Math.max(2 * (this.#due.pauseOf(transferId) ?? 0), PAUSE_MIN_MS);
+    const stillMs = this.#rounds.restMs(now) ?? Math.min(longerMs, PAUSE_MAX_MS);
+    const pauseMs = now === row ? stillMs : PAUSE_MIN_MS;
+    if (Number.isFinite(pauseMs)) this.#due.rest(transferId, pauseMs, this.#parts.clock.monoNs());
+    else this.#due.delete(transferId);
   }
 }

@@ -28,7 +28,7 @@ export type TransferReason =
   | "REVERTED"
   /** Another transaction of the wallet took its nonce. */
   | "NONCE_USED"
-  /** Mined, but the logs do not show that the venue took it. */
+  /** Mined, but the logs do not show that the venue took it; of a withdrawal, its payment has not been seen for a week. */
   | "NOT_SHOWN"
   | "VENUE_REFUSED"
   | "VENUE_BALANCE"

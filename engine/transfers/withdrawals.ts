@@ -16,6 +16,7 @@ import {
   isOver,
   maySendAgain,
   payoutFound,
+  payoutUnfound,
   searchedFor,
   SEND_MARGIN_MS,
   sentAgain,
@@ -77,9 +78,14 @@ export class Withdrawals {
     return after ?? row;
   }
 
-  /** There is more to search at once for its payment. */
-  isBehind(transferId: string): boolean {
-    return this.#payouts.isBehind(transferId);
+  /** Of a row whose payment is searched for: how long it may rest, Infinity where nobody looks for it by the clock. */
+  restMs(row: WithdrawalRow): number | null {
+    return this.#payouts.restMs(row);
+  }
+
+  /** The operator wants its payment looked for at once. */
+  lookAgain(row: WithdrawalRow): void {
+    this.#payouts.again(row);
   }
 
   async #begin(
@@ -153,8 +159,18 @@ export class Withdrawals {
   }
 
   async #searchPayout(row: WithdrawalRow, options: CallOptions): Promise<WithdrawalRow> {
-    const found = await this.#payouts.look(row, options);
-    return found === null ? row : this.#save(row, (one) => payoutFound(one, found, this.#now()));
+    const { found, unfound } = await this.#payouts.look(row, options);
+    let next = row;
+    // All of them are of this lane.
+    const ended = [
+      ...found.map((one) => ({ before: one.row, after: payoutFound(one.row, one, this.#now()) })),
+      ...unfound.map((before) => ({ before, after: payoutUnfound(before, this.#now()) })),
+    ];
+    for (const { before, after } of ended) {
+      const saved = await this.#save(before, () => after);
+      if (before === row) next = saved;
+    }
+    return next;
   }
 
   #watchedMs({ transferId }: WithdrawalRow): number {

@@ -52,7 +52,7 @@ async function withoutMoney({ store, instance, clock, logger }: ReconcileAdminPa
   });
   const blocks = new TransferBlocks({ store, clock, rails });
   return new Reconciliation({
-    ...{ book, clock, logger, instance, blocks, store, intervalMs: 0, settleMs: 0 },
+    ...{ book, clock, logger, instance, blocks, store, intervalMs: 0, settleMs: 0, lookAgain() {} },
     reconciler: { run: async () => unlessUsed(store, await reconciler.run()) },
   });
 }

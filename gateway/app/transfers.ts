@@ -90,7 +90,7 @@ export async function openMoney(parts: MoneyParts): Promise<Money> {
   const keeper = new TransferKeeper(common, rounds);
   const options = { ...DEFAULT_TRANSFER_OPTIONS, depositWaitMs: config.depositWaitMs };
   const transfers = new Transfers(common, rounds, options);
-  const reconciliation = reconciling(parts, common, blocks);
+  const reconciliation = reconciling(parts, common, blocks, keeper);
   keepFrom(keeper, instance);
   return {
     ...{ transfers, rails, chains, openSession, explorers: config.explorerUrls, reconciliation },
@@ -110,7 +110,12 @@ export async function openMoney(parts: MoneyParts): Promise<Money> {
   };
 }
 
-function reconciling(parts: MoneyParts, common: TransferParts, blocks: TransferBlocks): Reconciliation {
+function reconciling(
+  parts: MoneyParts,
+  common: TransferParts,
+  blocks: TransferBlocks,
+  keeper: TransferKeeper,
+): Reconciliation {
   const { config, instance, provider, store, clock, logger } = parts;
   const reconciler = new Reconciler({
     ...{ ...common, wallets: () => provider.all(), parties: parts.parties },
@@ -119,6 +124,7 @@ function reconciling(parts: MoneyParts, common: TransferParts, blocks: TransferB
   const reconciliation = new Reconciliation({
     ...{ book: common.book, blocks, store, reconciler, clock, logger, settleMs: SETTLE_MS },
     ...{ intervalMs: config.reconcileIntervalMs, instance: instance ?? NEVER_RESTORED },
+    lookAgain: () => keeper.lookAgain(),
   });
   reconciliation.start();
   return reconciliation;

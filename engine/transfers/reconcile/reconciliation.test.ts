@@ -31,18 +31,20 @@ class Stand {
   restored: Restored | null = RESTORED;
   findings = NOTHING;
   unread: readonly string[] = [];
+  looksAgain = 0;
   readonly blocks: TransferBlocks;
   readonly reconciliation: Reconciliation;
   readonly #world: TransferWorld;
 
-  constructor(world: TransferWorld, life: Life) {
+  constructor(world: TransferWorld, life: Life, intervalMs = 0) {
     const { clock, store } = world;
     const { book } = life;
     this.#world = world;
     this.blocks = new TransferBlocks({ store, clock, rails: world.rails() });
     const stand = this;
     this.reconciliation = new Reconciliation({
-      ...{ book, clock, store, logger: silentLogger, blocks: this.blocks, intervalMs: 0, settleMs: SETTLE_MS },
+      ...{ book, clock, store, logger: silentLogger, blocks: this.blocks, intervalMs, settleMs: SETTLE_MS },
+      lookAgain: () => void this.looksAgain++,
       reconciler: { run: async () => runOf(this.findings, this.unread) },
       instance: {
         get restored() {
@@ -74,6 +76,19 @@ async function madeAndDied(world: TransferWorld, call: (life: Life) => Promise<u
   expect(await world.outcome(before, call(before))).toBe("dead");
   return world.live();
 }
+
+describe("a comparison", () => {
+  it("has payments that are searched for looked for at once, where the operator asks for it and not the clock", async () => {
+    const world = new TransferWorld();
+    const stand = new Stand(world, await world.live(), 60_000);
+    stand.reconciliation.start();
+    await world.clock.advanceAsync(600_000);
+    expect([stand.reconciliation.view().last === null, stand.looksAgain]).toEqual([false, 0]);
+    await stand.compared();
+    expect(stand.looksAgain).toBe(1);
+    await stand.reconciliation.stop();
+  });
+});
 
 describe("the release of a store that was put back", () => {
   it("waits for a comparison of this start, for a minute after it, and for every part", async () => {

@@ -22,6 +22,8 @@ interface ReconciliationParts extends Pick<TransferParts, "book" | "clock" | "lo
   readonly store: Pick<StateStore, "commit">;
   /** Between two by the clock; 0: none. */
   readonly intervalMs: number;
+  /** The operator wants to know of now: what the ledger searches for at long pauses is searched for at once. */
+  readonly lookAgain: () => void;
   /** After the start: what the process before sent is in the histories by then. */
   readonly settleMs: number;
 }
@@ -71,8 +73,9 @@ export class Reconciliation {
     }, intervalMs);
   }
 
-  /** Where none runs. */
+  /** For the operator; where none runs. */
   begin(): ReconcileView {
+    this.#parts.lookAgain();
     void this.#begun();
     return this.view();
   }

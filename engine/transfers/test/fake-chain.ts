@@ -1,59 +1,37 @@
 /**
- * A chain on virtual time, as strict as a real one: blocks, a pool, nonces, gas, two tokens (one of the old kind, which
- * wants an allowance set to zero first), a vault that takes by allowance and a bridge that is sent to. It reads signed
- * bytes with viem, not with the code under test. Blocks that are due are mined when somebody asks.
+ * A chain on virtual time, as strict as a real one: blocks, a pool, nonces, gas, and the contracts of fake-contracts.ts. It
+ * reads signed bytes with viem, not with the code under test. Blocks that are due are mined when somebody asks.
  */
 import { keccak256, parseTransaction, serializeTransaction, type TransactionSerializableEIP1559 } from "viem";
-import type { BroadcastOutcome, Chain, ChainLog, GasEstimate, LogSearch, TransactionStanding } from "../../chain.js";
+import type { BroadcastOutcome, Chain, ChainLog, LogSearch, TransactionStanding } from "../../chain.js";
 import type { Clock } from "../../domain/clock.js";
 import type { Read } from "../../ports.js";
-import { addressOf, recoverAddress } from "./fake-signer.js";
+import {
+  estimate,
+  executed,
+  paid,
+  type Receipt,
+  type State,
+  takenIn,
+  TOKEN,
+  OLD_TOKEN,
+  type Transaction,
+  toHex,
+} from "./fake-contracts.js";
+import { recoverAddress } from "./fake-signer.js";
 import type { Gate } from "../../storage/test/mortal-life.js";
 
 export const CHAIN_ID = 56;
 export const CONFIRMATIONS = 4;
-export const TOKEN = `0x${"11".repeat(20)}`;
-/** Refuses to change an allowance that is not zero. */
-export const OLD_TOKEN = `0x${"22".repeat(20)}`;
-export const VAULT = `0x${"33".repeat(20)}`;
-export const BRIDGE = `0x${"44".repeat(20)}`;
 const BLOCK_MS = 2_000;
 const TIP = 1n;
 const NO_RECEIPTS: ReadonlyMap<string, Receipt> = new Map();
 /** Of a log that says whom the venue paid. */
 export const PAID_TOPIC = "paid";
-const APPROVE_GAS = 50_000n;
-const DEPOSIT_GAS = 120_000n;
 const WORD = 64;
-/** Of one search. */
-const LOG_BLOCKS = 50;
 
 /** Of one call. `lost` never arrives, `unheard` acts and its answer is lost, `lagging` answers for two blocks ago. */
 export type ChainWeather = "fine" | "lost" | "unheard" | "lagging";
-
-interface State {
-  readonly nonces: ReadonlyMap<string, number>;
-  readonly natives: ReadonlyMap<string, bigint>;
-  readonly tokens: ReadonlyMap<string, bigint>;
-  readonly allowances: ReadonlyMap<string, bigint>;
-}
-
-interface Transaction {
-  readonly hash: string;
-  readonly from: string;
-  readonly nonce: number;
-  readonly to: string;
-  readonly data: string;
-  readonly gasLimit: bigint;
-  readonly maxFee: bigint;
-  readonly tip: bigint;
-}
-
-interface Receipt {
-  readonly succeeded: boolean;
-  readonly gasCost: bigint;
-  readonly logs: readonly ChainLog[];
-}
 
 interface Block {
   readonly hash: string;
@@ -96,6 +74,11 @@ export class FakeChain {
   isBlockDoubted = false;
   /** Reads never end. */
   isMute = false;
+  /** Of one search of logs. */
+  logBlocks = 50;
+  /** When logs were asked for, and when a height was by its time. */
+  readonly logSearches: number[] = [];
+  readonly heightReads: number[] = [];
   readonly #clock: Clock;
   #blocks: Block[];
   #minedMs: number;
@@ -180,6 +163,12 @@ export class FakeChain {
     if (state !== null) this.#blocks.push(this.#block(state, [], NO_RECEIPTS));
   }
 
+  /** As much of what was spent comes back. */
+  giveBack(account: string, amount: bigint): void {
+    const state = paid(this.#head(), TOKEN, OLD_TOKEN, account, amount);
+    if (state !== null) this.#blocks.push(this.#block(state, [], NO_RECEIPTS));
+  }
+
   allow(token: string, owner: string, spender: string, amount: bigint): void {
     const state = this.#head();
     const allowances = new Map(state.allowances).set(`${token}/${owner}/${spender}`, amount);
@@ -210,14 +199,19 @@ export class FakeChain {
         if (this.baseFee + TIP > this.priceMax) return FAILED;
         return read(() => ({ maxFeePerGas, maxPriorityFeePerGas: TIP }));
       },
-      estimateGas: (call) => read((state) => estimate(state, call.from, call.to, hex(call.data))),
+      estimateGas: (call) => read((state) => estimate(state, call.from, call.to, toHex(call.data))),
       logs: {
-        heightAt: (timeMs) =>
-          read(() => {
+        heightAt: (timeMs) => {
+          this.heightReads.push(this.#clock.wallMs());
+          return read(() => {
             const after = this.#blocks.findIndex(({ atMs }) => atMs > timeMs);
             return Math.max(0, (after < 0 ? this.#blocks.length : after) - 1);
-          }),
-        final: (search) => gate(() => read(() => this.#finalLogs(search))),
+          });
+        },
+        final: (search) => {
+          this.logSearches.push(this.#clock.wallMs());
+          return gate(() => read(() => this.#finalLogs(search)));
+        },
       },
       broadcast: (raw) => gate(async () => this.#broadcast(raw)),
       standing: (of) =>
@@ -243,7 +237,7 @@ export class FakeChain {
     const weather = this.sendWeather();
     if (weather === "lost") return { kind: "unknown" };
     this.#catchUp();
-    const outcome = this.#taken(hex(raw) as `0x02${string}`);
+    const outcome = this.#taken(toHex(raw) as `0x02${string}`);
     return weather === "unheard" ? { kind: "unknown" } : outcome;
   }
 
@@ -313,7 +307,10 @@ export class FakeChain {
   }
 
   #finalLogs({ contract, topics, fromHeight }: LogSearch) {
-    const nextHeight = Math.min(fromHeight + LOG_BLOCKS, Math.max(fromHeight, this.#blocks.length - CONFIRMATIONS + 1));
+    const nextHeight = Math.min(
+      fromHeight + this.logBlocks,
+      Math.max(fromHeight, this.#blocks.length - CONFIRMATIONS + 1),
+    );
     const logs = this.#blocks
       .slice(fromHeight, nextHeight)
       .flatMap(({ payments }) =>
@@ -321,7 +318,7 @@ export class FakeChain {
           .filter(({ log }) => log.address === contract && topics.every((topic, at) => topic === log.topics[at]))
           .map(({ hash, log }) => ({ ...log, hash })),
       );
-    return { logs, nextHeight };
+    return { logs, nextHeight, isAtEnd: nextHeight > this.#blocks.length - CONFIRMATIONS };
   }
 
   #at(weather: ChainWeather): { readonly number: number; readonly state: State } {
@@ -373,80 +370,3 @@ export class FakeChain {
 }
 
 const FAILED = { ok: false, code: "TIMEOUT", message: "no answer", retryAfterMs: null } as const;
-
-function estimate(state: State, from: string, to: string, data: string): GasEstimate {
-  const done = called(state, from, to, data);
-  return typeof done === "string" ? { kind: "reverted", reason: done } : { kind: "gas", gas: done.gas };
-}
-
-function executed(state: State, transaction: Transaction, baseFee: bigint): { state: State; receipt: Receipt } {
-  const { from, to, data, maxFee, tip, nonce } = transaction;
-  const done = called(state, from, to, data);
-  const price = baseFee + tip < maxFee ? baseFee + tip : maxFee;
-  const gasCost = (typeof done === "string" ? APPROVE_GAS : done.gas) * price;
-  const after = typeof done === "string" ? state : done.state;
-  const natives = new Map(after.natives).set(from, (after.natives.get(from) ?? 0n) - gasCost);
-  return {
-    state: { ...after, natives, nonces: new Map(after.nonces).set(from, nonce + 1) },
-    receipt: { succeeded: typeof done !== "string", gasCost, logs: typeof done === "string" ? [] : done.logs },
-  };
-}
-
-/** A text: it reverts for that. */
-function called(
-  state: State,
-  from: string,
-  to: string,
-  data: string,
-): { state: State; gas: bigint; logs: ChainLog[] } | string {
-  const selector = data.slice(2, 10);
-  const word = (index: number) => BigInt(`0x${data.slice(10 + index * WORD, 10 + (index + 1) * WORD)}`);
-  const asAddress = (index: number) => addressOf(word(index));
-  if (selector === "095ea7b3") {
-    const key = `${to}/${from}/${asAddress(0)}`;
-    if (to === OLD_TOKEN && word(1) > 0n && (state.allowances.get(key) ?? 0n) > 0n) return "allowance is not zero";
-    return { state: { ...state, allowances: new Map(state.allowances).set(key, word(1)) }, gas: APPROVE_GAS, logs: [] };
-  }
-  if (selector === "a9059cbb") {
-    const moved = paid(state, to, from, asAddress(0), word(1));
-    if (moved === null) return "transfer amount exceeds balance";
-    return { state: moved, gas: DEPOSIT_GAS, logs: [log(to, from, asAddress(0), word(1))] };
-  }
-  if (selector === "0efe6a8b" && to === VAULT) {
-    const token = asAddress(0);
-    const key = `${token}/${from}/${VAULT}`;
-    const left = (state.allowances.get(key) ?? 0n) - word(1);
-    const moved = paid(state, token, from, VAULT, word(1));
-    if (left < 0n || moved === null) return left < 0n ? "insufficient allowance" : "transfer amount exceeds balance";
-    const allowances = new Map(moved.allowances).set(key, left);
-    return { state: { ...moved, allowances }, gas: DEPOSIT_GAS, logs: [log(token, from, VAULT, word(1))] };
-  }
-  return "no such function";
-}
-
-function paid(state: State, token: string, from: string, to: string, amount: bigint): State | null {
-  const left = (state.tokens.get(`${token}/${from}`) ?? 0n) - amount;
-  if (left < 0n) return null;
-  const tokens = new Map(state.tokens).set(`${token}/${from}`, left);
-  return { ...state, tokens: tokens.set(`${token}/${to}`, (tokens.get(`${token}/${to}`) ?? 0n) + amount) };
-}
-
-function log(token: string, from: string, to: string, amount: bigint): ChainLog {
-  const data = new Uint8Array(Buffer.from(amount.toString(16).padStart(WORD, "0"), "hex"));
-  return { address: token, topics: ["transfer", from, to], data };
-}
-
-/** Null: the log is none of money for the venue. */
-export function takenIn({
-  address,
-  topics,
-  data,
-}: ChainLog): { account: string; token: string; amount: bigint } | null {
-  const [, account, to] = topics;
-  if (account === undefined || (to !== VAULT && to !== BRIDGE)) return null;
-  return { account, token: address, amount: BigInt(hex(data)) };
-}
-
-function hex(bytes: Uint8Array): string {
-  return `0x${Buffer.from(bytes).toString("hex")}`;
-}

@@ -16,18 +16,8 @@ import type {
   WithdrawalAsk,
   WithdrawalStanding,
 } from "../../venue-money.js";
-import {
-  BRIDGE,
-  CHAIN_ID,
-  CONFIRMATIONS,
-  type DepositEvent,
-  type FakeChain,
-  OLD_TOKEN,
-  PAID_TOPIC,
-  takenIn,
-  TOKEN,
-  VAULT,
-} from "./fake-chain.js";
+import { CHAIN_ID, CONFIRMATIONS, type DepositEvent, type FakeChain, PAID_TOPIC } from "./fake-chain.js";
+import { BRIDGE, OLD_TOKEN, takenIn, TOKEN, VAULT } from "./fake-contracts.js";
 import { ACCOUNT, isTextSigned } from "./fake-signer.js";
 import type { Gate } from "../../storage/test/mortal-life.js";
 
@@ -84,6 +74,8 @@ export class FakeMoney {
   paidHash: string = `0x${"ab".repeat(32)}`;
   /** Its list shows what left the account, and nothing after. */
   hidesPayments = false;
+  /** Its list lacks its first payout. */
+  hidesFirst = false;
   /** The chain shows its payments. */
   paysOnChain = false;
   /** There is nothing to move. */
@@ -285,6 +277,7 @@ export class FakeMoney {
     const listed = ({ amount, debit }: Payout): bigint => (this.listsDebits && debit > 0n ? debit : amount);
     const { nonce } = JSON.parse(withdrawal.request) as Request;
     const isIt = (one: Payout): boolean => {
+      if (this.hidesFirst && one === this.payouts[0]) return false;
       if (this.#style === "named") return one.nonce === nonce;
       if (venueId !== null) return one.id === venueId;
       return (

@@ -3,7 +3,7 @@
  * one effect, and the ledger says so. All acts with TRANSFER_KILLS=all, else each first act and every third one.
  */
 import { afterAll, describe, expect, it } from "vitest";
-import { OLD_TOKEN, VAULT } from "./fake-chain.js";
+import { OLD_TOKEN, VAULT } from "./fake-contracts.js";
 import { ACCOUNT } from "./fake-signer.js";
 import { judged } from "./transfer-judge.js";
 import type { Death } from "../../storage/test/mortal-life.js";

@@ -4,7 +4,7 @@
  * ledger.
  */
 import type { TransferRow } from "../transfer-row.js";
-import { OLD_TOKEN, TOKEN } from "./fake-chain.js";
+import { OLD_TOKEN, TOKEN } from "./fake-contracts.js";
 import { ACCOUNT } from "./fake-signer.js";
 import { START, type TransferWorld } from "./transfer-world.js";
 

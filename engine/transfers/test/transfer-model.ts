@@ -4,7 +4,7 @@
  */
 import { ServiceError } from "../../domain/errors.js";
 import { createSeededRandom } from "../../domain/random.js";
-import { OLD_TOKEN, VAULT } from "./fake-chain.js";
+import { OLD_TOKEN, VAULT } from "./fake-contracts.js";
 import { ACCOUNT } from "./fake-signer.js";
 import { type Intent, judged } from "./transfer-judge.js";
 import { type Life, TransferWorld } from "./transfer-world.js";

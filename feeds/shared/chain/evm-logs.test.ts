@@ -26,7 +26,7 @@ describe("logs of a contract", () => {
   it("are found with their transactions once they are as deep as makes final, at every endpoint that must agree", async () => {
     const harness = await startChain({ heads: [99, 100] });
     write(harness, 98);
-    expect(await found(harness)).toEqual({ logs: [], nextHeight: 90 });
+    expect(await found(harness)).toEqual({ logs: [], nextHeight: 90, isAtEnd: true });
     for (const one of harness.chains) one.head = 100;
     const log = { address: TOKEN, topics: [hashOf("topic"), hashOf("other")], data: Uint8Array.of(1), hash: PAID };
     expect((await found(harness)).logs).toEqual([log]);
@@ -43,7 +43,7 @@ describe("logs of a contract", () => {
   it("that one endpoint alone shows are not believed, and the search does not pass them", async () => {
     const harness = await startChain({ heads: [5_000, 5_000] });
     harness.chains[0]?.written.set(PAID, { height: 95 });
-    expect(await found(harness)).toEqual({ logs: [], nextHeight: 90 });
+    expect(await found(harness)).toEqual({ logs: [], nextHeight: 90, isAtEnd: false });
     harness.chains[1]?.written.set(PAID, { height: 95 });
     expect((await found(harness)).logs).toHaveLength(1);
   });
@@ -51,7 +51,7 @@ describe("logs of a contract", () => {
   it("that one of three invents hold up nobody", async () => {
     const harness = await startChain({ heads: [5_000, 5_000, 5_000] });
     harness.chains[0]?.written.set(PAID, { height: 95 });
-    expect(await found(harness)).toEqual({ logs: [], nextHeight: 2_090 });
+    expect(await found(harness)).toEqual({ logs: [], nextHeight: 2_090, isAtEnd: false });
   });
 
   it("of a block that is not in the endpoint's chain are none", async () => {
@@ -97,10 +97,10 @@ describe("logs of a contract", () => {
   it("are searched for part by part, and the newest part again", async () => {
     const harness = await startChain({ heads: [5_002, 5_002] });
     write(harness, 4_500);
-    expect(await found(harness, 0)).toEqual({ logs: [], nextHeight: 2_000 });
-    expect(await found(harness, 2_000)).toEqual({ logs: [], nextHeight: 4_000 });
+    expect(await found(harness, 0)).toEqual({ logs: [], nextHeight: 2_000, isAtEnd: false });
+    expect(await found(harness, 2_000)).toEqual({ logs: [], nextHeight: 4_000, isAtEnd: false });
     expect(await found(harness, 4_000)).toMatchObject({ logs: [{ hash: PAID }], nextHeight: 4_001 });
-    expect(await found(harness, 4_001)).toMatchObject({ nextHeight: 4_001 });
+    expect(await found(harness, 4_001)).toMatchObject({ nextHeight: 4_001, isAtEnd: true });
   });
 });
 

@@ -39,7 +39,7 @@ export class EvmLogs implements ChainLogs {
     const part = partOf(search, heads, { confirmations: this.#confirmations, agreement });
     const rest = deadline.left();
     if (part === null || rest === null) return TOO_FEW;
-    if (part.toHeight < part.fromHeight) return this.#ok({ logs: [], nextHeight: part.fromHeight });
+    if (part.toHeight < part.fromHeight) return this.#ok({ logs: [], nextHeight: part.fromHeight, isAtEnd: true });
     const views = await this.#pool.each(
       (endpoint, left) => logsOf(this.#callOf(endpoint, left), part, this.#confirmations),
       rest,

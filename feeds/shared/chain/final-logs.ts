@@ -88,7 +88,7 @@ export function agreedLogs(
   const isOpen = all.some(({ count }) => count < agreement && said.length - count < agreement);
   const { fromHeight, toHeight, finalHeight } = part;
   const passed = Math.max(fromHeight, Math.min(toHeight + 1, finalHeight + 1 - OVERLAP_BLOCKS));
-  return { logs, nextHeight: isOpen ? fromHeight : passed };
+  return { logs, nextHeight: isOpen ? fromHeight : passed, isAtEnd: !isOpen && toHeight === finalHeight };
 }
 
 function textOf({ address, topics, data, hash, blockNumber, blockHash, logIndex }: WireLog): string {

@@ -14,14 +14,17 @@ const DATA_BYTES = 4 * 32;
 /** The time of the action is by the venue's clock, which may be ahead of the chain's. */
 const DATED_WITHIN_MS = 600_000;
 
-/**
- * `amounts`: what it may have paid, in the token's smallest unit. `sentAtMs`: on the venue's clock; an act's time is ahead of
- * it where the wallet has used later ones.
- */
+/** What it may have paid, in the token's smallest unit. */
+interface PaidBounds {
+  readonly least: bigint;
+  readonly most: bigint;
+}
+
+/** `sentAtMs`: on the venue's clock; an act's time is ahead of it where the wallet has used later ones. */
 export function bridgePayout(
   bridge: string,
   { account, action }: WithdrawRequest,
-  amounts: readonly bigint[],
+  { least, most }: PaidBounds,
   sentAtMs: number,
 ): PayoutEvent {
   const topics = [FINALIZED_TOPIC, addressTopic(account)];
@@ -33,7 +36,8 @@ export function bridgePayout(
       if (!isEvent(log, bridge, topics) || log.data.length !== DATA_BYTES) return null;
       const [destination, usd, nonce] = [0, 1, 2].map((index) => uintWord(log.data, index));
       if (destination !== BigInt(action.destination) || nonce !== BigInt(action.time)) return null;
-      return usd !== undefined && usd !== null && amounts.includes(usd) ? usd : null;
+      const isPaid = usd !== undefined && usd !== null && usd > 0n && usd >= least && usd <= most;
+      return isPaid ? usd : null;
     },
   };
 }

@@ -46,6 +46,8 @@ import {
 
 /** Whole USDC (bridge page); taken for a part of the amount, as the ledger's separate figures suggest (unverified). */
 export const FEE_USDC = 1n;
+/** A payment that lacks so many of them at most is the withdrawal's: its number and its receiver say that it is. */
+const FEES = 4n;
 /** Its other indexes were measured to lag up to 1.1 s; the ledger's lag was not. */
 const HISTORY_LAG_MS = 10_000;
 /** The row may be dated before the answer, and our clock may be wrong by this. */
@@ -169,10 +171,11 @@ export class VenueoneWithdrawals implements WithdrawalRail {
   }): PayoutEvent | null {
     const request = readRequest(stored);
     if (request === null) return null;
-    // Whether the fee is a part of the amount is not stated.
-    const amounts = [ask.amount - fee, ask.amount, ...(shown === null ? [] : [shown])];
+    // Whether the fee is a part of the amount is not stated, and the venue may have raised it since.
+    const least = ask.amount - FEES * fee;
+    const most = shown !== null && shown > ask.amount ? shown : ask.amount;
     const { bridge, clockOffsetMs } = this.#deps;
-    return bridgePayout(bridge, request, amounts, sentAtMs + clockOffsetMs());
+    return bridgePayout(bridge, request, { least, most }, sentAtMs + clockOffsetMs());
   }
 
   #answer(request: WithdrawRequest, response: HttpResponse): MoneyOutcome {

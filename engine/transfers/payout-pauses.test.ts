@@ -1,0 +1,239 @@
+/** What searches for payments on chain cost, and where they end. */
+import { describe, expect, it } from "vitest";
+import type { Chain } from "../chain.js";
+import { ServiceError } from "../domain/errors.js";
+import { silentLogger } from "../domain/logger.js";
+import { PayoutSearches } from "./payout-searches.js";
+import { CHAIN_ID } from "./test/fake-chain.js";
+import { type Life, TransferWorld } from "./test/transfer-world.js";
+import { NOBODY_WAITS } from "./transfer-parts.js";
+import type { WithdrawalRow } from "./transfer-row.js";
+
+const AMOUNT = 7_000_000n;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const NEVER_MS = 365 * DAY_MS;
+
+async function scene() {
+  const world = new TransferWorld();
+  world.named.hidesPayments = true;
+  world.named.paysOnChain = true;
+  world.named.paysMs = NEVER_MS;
+  // As many as an endpoint of a real chain answers for.
+  world.chain.logBlocks = 2_000;
+  const life = await world.live();
+  life.keeper.start();
+  return { world, life };
+}
+
+const asked = (world: TransferWorld, life: Life, amount = AMOUNT): Promise<WithdrawalRow> =>
+  world.answered(life, life.transfers.withdraw(world.withdrawal(world.named, amount)));
+
+const rowOf = async (life: Life, { transferId }: WithdrawalRow) =>
+  (await life.transfers.find(transferId)) as WithdrawalRow;
+
+/** Calls of the chain from now on, until so much later. */
+async function callsIn(world: TransferWorld, ms: number): Promise<{ searches: number[]; heights: number }> {
+  const { logSearches, heightReads } = world.chain;
+  const [before, heightsBefore] = [logSearches.length, heightReads.length];
+  await world.clock.advanceAsync(ms);
+  return { searches: logSearches.slice(before), heights: heightReads.length - heightsBefore };
+}
+
+const paid = (world: TransferWorld, { act }: WithdrawalRow): void =>
+  world.chain.pay(world.named.paymentOf(act.request));
+
+describe("the search for payments that do not come", () => {
+  it("is one for all withdrawals of an account, at pauses that grow to an hour", async () => {
+    const { world, life } = await scene();
+    const rows: WithdrawalRow[] = [];
+    for (let index = 0n; index < 20n; index++) rows.push(await asked(world, life, AMOUNT + index));
+    const first = await callsIn(world, HOUR_MS);
+    expect(first.searches.length).toBeLessThan(60);
+    await world.clock.advanceAsync(2 * HOUR_MS);
+    const day = await callsIn(world, DAY_MS);
+    expect([day.searches.length <= 25, day.heights]).toEqual([true, 0]);
+    const pauses = day.searches.map((atMs, index) => atMs - (day.searches[index - 1] ?? atMs));
+    expect(Math.max(...pauses)).toBeLessThanOrEqual(HOUR_MS + 2_000);
+    for (const row of rows) paid(world, row);
+    await world.clock.advanceAsync(HOUR_MS + 60_000);
+    for (const row of rows)
+      expect(await rowOf(life, row)).toMatchObject({ state: "confirmed", payout: "completed", reason: null });
+  });
+
+  it("begins with short pauses again for a new withdrawal, and finds what it pays within minutes", async () => {
+    const { world, life } = await scene();
+    const old = await asked(world, life);
+    await world.clock.advanceAsync(DAY_MS);
+    world.named.paysMs = 180_000;
+    const young = await asked(world, life, AMOUNT + 1n);
+    await world.clock.advanceAsync(420_000);
+    expect([(await rowOf(life, old)).state, (await rowOf(life, young)).state]).toEqual(["broadcast", "confirmed"]);
+  });
+
+  it("asks no more than hourly where nothing answers, without an end", async () => {
+    const { world, life } = await scene();
+    const row = await asked(world, life);
+    await world.clock.advanceAsync(60_000);
+    world.chain.weather = () => "lost";
+    await world.clock.advanceAsync(9 * DAY_MS);
+    const day = await callsIn(world, DAY_MS);
+    expect([day.searches.length >= 23, day.searches.length <= 25]).toEqual([true, true]);
+    expect(await rowOf(life, row)).toMatchObject({ state: "broadcast", payout: "pending", reason: null });
+  });
+});
+
+describe("payments that one look finds", () => {
+  it("are found again where the store did not take the first of them", async () => {
+    const { world, life } = await scene();
+    const rows = [await asked(world, life), await asked(world, life, AMOUNT + 1n)];
+    await world.clock.advanceAsync(60_000);
+    const update = life.book.update.bind(life.book);
+    let refusals = 2;
+    life.book.update = async (row, change, usedNonce) => {
+      const next = change(row);
+      if (next.state !== "confirmed" || refusals === 0) return update(row, () => next, usedNonce);
+      refusals--;
+      throw new ServiceError("STORE_UNAVAILABLE");
+    };
+    for (const row of rows) paid(world, row);
+    await world.clock.advanceAsync(300_000);
+    expect(refusals).toBe(0);
+    for (const row of rows) expect(await rowOf(life, row)).toMatchObject({ state: "confirmed", payout: "completed" });
+  });
+
+  it("are those of a withdrawal too that the venue shows hours after the search has passed its payment", async () => {
+    const { world, life } = await scene();
+    world.named.paysMs = 180_000;
+    world.named.hidesFirst = true;
+    const late = await asked(world, life);
+    const soon = await asked(world, life, AMOUNT + 1n);
+    await world.clock.advanceAsync(6 * HOUR_MS);
+    expect([(await rowOf(life, late)).payout, (await rowOf(life, soon)).payout]).toEqual([null, "completed"]);
+    world.named.hidesFirst = false;
+    await world.clock.advanceAsync(HOUR_MS);
+    expect(await rowOf(life, late)).toMatchObject({ state: "confirmed", payout: "completed" });
+  });
+});
+
+describe("a search that its endpoints do not let pass a height", () => {
+  it("rests ever longer, ends for no row, and says that it is unread", async () => {
+    const world = new TransferWorld();
+    const { row, book } = await unpassed(world);
+    const said: string[] = [];
+    const logger = { ...silentLogger, warn: (event: string) => void said.push(event) };
+    const port = world.chain.port((act) => act());
+    const stuck: Chain = {
+      ...port,
+      logs: {
+        ...port.logs,
+        final: async ({ fromHeight }) => {
+          const value = { logs: [], nextHeight: fromHeight, isAtEnd: false };
+          return { ok: true, value, asOfMs: world.clock.wallMs(), source: "venue" };
+        },
+      },
+    };
+    const chains = new Map([[CHAIN_ID, stuck]]);
+    const searches = new PayoutSearches({ book, chains, clock: world.clock, logger, rails: world.rails() });
+    const pauses: (number | null)[] = [];
+    for (let look = 0; look < 14; look++) {
+      expect(await searches.look(row, NOBODY_WAITS)).toEqual({ found: [], unfound: [] });
+      pauses.push(searches.restMs(row));
+      await world.clock.advanceAsync(HOUR_MS);
+    }
+    expect([pauses[0], pauses[1], pauses.at(-1)]).toEqual([1_000, 2_000, 2_048_000]);
+    expect(said).toEqual(Array.from({ length: 14 }, () => "transfers.payout_unread"));
+  });
+
+  async function unpassed(world: TransferWorld) {
+    world.named.hidesPayments = true;
+    world.named.paysOnChain = true;
+    const life = await world.live();
+    life.keeper.start();
+    const row = await asked(world, life);
+    await world.clock.advanceAsync(60_000);
+    await life.keeper.stop();
+    return { row: await rowOf(life, row), book: life.book };
+  }
+});
+
+describe("the search for a payment that has not come for a week", () => {
+  const WEEK_MS = 7 * DAY_MS;
+
+  async function ended() {
+    const { world, life } = await scene();
+    const row = await asked(world, life);
+    await world.clock.advanceAsync(WEEK_MS - HOUR_MS);
+    expect(await rowOf(life, row)).toMatchObject({ state: "broadcast", payout: "pending", reason: null });
+    await world.clock.advanceAsync(3 * HOUR_MS);
+    return { world, life, row };
+  }
+
+  it("ends: the row says so, is pending still, and nobody asks for it", async () => {
+    const { world, life, row } = await ended();
+    expect(await rowOf(life, row)).toMatchObject({ state: "broadcast", payout: "pending", reason: "NOT_SHOWN" });
+    expect(await callsIn(world, 3 * DAY_MS)).toEqual({ searches: [], heights: 0 });
+    // The venue's own, of a payment that is a year away.
+    expect(world.clock.pendingTimerCount).toBe(1);
+    await life.keeper.stop();
+    const next = await world.live();
+    next.keeper.start();
+    expect(await callsIn(world, DAY_MS)).toEqual({ searches: [], heights: 0 });
+    expect(await rowOf(next, row)).toMatchObject({ state: "broadcast", payout: "pending", reason: "NOT_SHOWN" });
+  });
+
+  it("is made at once when the operator asks, once up to what is final, and finds a late payment", async () => {
+    const { world, life, row } = await ended();
+    life.keeper.lookAgain();
+    const again = await callsIn(world, HOUR_MS);
+    expect([again.heights, again.searches.length > 100]).toEqual([1, true]);
+    expect(await callsIn(world, DAY_MS)).toEqual({ searches: [], heights: 0 });
+    expect(await rowOf(life, row)).toMatchObject({ state: "broadcast", reason: "NOT_SHOWN" });
+    paid(world, row);
+    await world.clock.advanceAsync(60_000);
+    life.keeper.lookAgain();
+    await world.clock.advanceAsync(HOUR_MS);
+    expect(await rowOf(life, row)).toMatchObject({ state: "confirmed", reason: null, payout: "completed" });
+  });
+
+  it("holds up no search for a new withdrawal, and one that looks for another finds its payment too", async () => {
+    const { world, life, row } = await ended();
+    await world.clock.advanceAsync(3 * DAY_MS);
+    world.named.paysMs = 180_000;
+    life.keeper.lookAgain();
+    const young = await asked(world, life, AMOUNT + 1n);
+    await world.clock.advanceAsync(420_000);
+    expect([(await rowOf(life, row)).state, (await rowOf(life, young)).state]).toEqual(["broadcast", "confirmed"]);
+    paid(world, row);
+    const other = await asked(world, life, AMOUNT + 2n);
+    await world.clock.advanceAsync(420_000);
+    expect([(await rowOf(life, row)).state, (await rowOf(life, other)).state]).toEqual(["confirmed", "confirmed"]);
+  });
+
+  it("does not end by a clock that was set", async () => {
+    const { world, life } = await scene();
+    world.named.paysMs = 900_000;
+    const row = await asked(world, life);
+    await world.clock.advanceAsync(60_000);
+    world.clock.stepWall(8 * DAY_MS);
+    await world.clock.advanceAsync(600_000);
+    expect((await rowOf(life, row)).reason).toBeNull();
+    await world.clock.advanceAsync(HOUR_MS);
+    expect((await rowOf(life, row)).state).toBe("confirmed");
+  });
+
+  it("ends after a start that comes later than that as well, once all was searched", async () => {
+    const { world, life } = await scene();
+    const row = await asked(world, life);
+    await world.clock.advanceAsync(60_000);
+    await life.keeper.stop();
+    await world.clock.advanceAsync(9 * DAY_MS);
+    const next = await world.live();
+    next.keeper.start();
+    await world.clock.advanceAsync(600_000);
+    expect((await rowOf(next, row)).reason).toBeNull();
+    await world.clock.advanceAsync(4 * HOUR_MS);
+    expect((await rowOf(next, row)).reason).toBe("NOT_SHOWN");
+    expect(await callsIn(world, DAY_MS)).toEqual({ searches: [], heights: 0 });
+  });
+});
