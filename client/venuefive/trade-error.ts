@@ -87,10 +87,14 @@ export class VenuefiveTradeError extends Error {
   }
 }
 
-/** The same error with more to say. */
-export function withDetails(error: VenuefiveTradeError, more: Readonly<Record<string, unknown>>): VenuefiveTradeError {
-  const { code, message, outcome, stage, txHash, details, cause } = error;
-  return new VenuefiveTradeError(code, message, { outcome, stage, txHash, cause, details: { ...details, ...more } });
+/** The same error with more to say: the hash of its transaction where it has none. */
+export function withFacts(
+  error: VenuefiveTradeError,
+  { txHash, details }: Pick<VenuefiveErrorFacts, "txHash" | "details">,
+): VenuefiveTradeError {
+  const { code, message, outcome, stage, cause } = error;
+  const facts = { txHash: error.txHash ?? txHash ?? null, details: { ...error.details, ...details } };
+  return new VenuefiveTradeError(code, message, { outcome, stage, cause, ...facts });
 }
 
 /** A fault of ours may come after the send: its outcome is unknown. */

@@ -32,6 +32,7 @@ import {
 } from "./open-order.js";
 import { type TradingConfig, tradingConfig, type VenuefiveTradingOptions } from "./options.js";
 import { usdcE6, usdcText } from "./quantities.js";
+import type { ExpectedEvent } from "./receipt-events.js";
 import type { VenuefiveOperation, VenuefiveStep } from "./steps.js";
 import { VenuefiveTradeError } from "./trade-error.js";
 import { type OperationOptions, type Prepare, Transact, type TransactionPlan } from "./transact.js";
@@ -120,7 +121,7 @@ class Trading implements VenuefiveTrading {
       await this.#guardSymbol(order);
       const feeWei = await this.#executionFeeWei();
       const call = openCall(this.#config.addresses.Trading, address, order, feeWei);
-      return { call: async () => call, spendsE6: order.collateralE6, isTwoStep: order.isMarket };
+      return { call: async () => call, spendsE6: order.collateralE6, expects: [openEvent(order)] };
     });
     const { symbol, direction, size, leverage } = order;
     return { txHash, symbol, direction, size, leverage };
@@ -154,7 +155,8 @@ class Trading implements VenuefiveTrading {
     const orderIndex = checkIndex(parameters.orderIndex, "orderIndex");
     return this.#run("cancelLimitOrder", options, async (signer) => {
       await this.#limitOrder(signer, pairIndex, orderIndex);
-      return oneStep(async () => cancelCall(this.#config.addresses.Trading, pairIndex, orderIndex));
+      const call = cancelCall(this.#config.addresses.Trading, pairIndex, orderIndex);
+      return spendless(async () => call, [slotEvent("OpenLimitCanceled", pairIndex, orderIndex)]);
     });
   };
 
@@ -174,7 +176,8 @@ class Trading implements VenuefiveTrading {
       const priceE10 = price ?? order.price;
       const triggers = checkTriggers(order.buy ? "LONG" : "SHORT", priceE10, tp ?? order.tp, sl ?? order.sl);
       const values = { priceE10, slippageE10: slippage ?? order.slippageP, ...triggers };
-      return oneStep(async () => updateLimitCall(this.#config.addresses.Trading, pairIndex, orderIndex, values));
+      const call = updateLimitCall(this.#config.addresses.Trading, pairIndex, orderIndex, values);
+      return spendless(async () => call, [slotEvent("OpenLimitUpdated", pairIndex, orderIndex)]);
     });
   };
 
@@ -192,7 +195,8 @@ class Trading implements VenuefiveTrading {
         const update = await this.#priceUpdate(pairIndex);
         return marginCall(this.#config.addresses.Trading, pairIndex, tradeIndex, { kind, amountE6, update });
       };
-      return { call, spendsE6: kind === "DEPOSIT" ? amountE6 : 0n, isTwoStep: false };
+      const expects = [slotEvent("MarginUpdated", pairIndex, tradeIndex)];
+      return { call, spendsE6: kind === "DEPOSIT" ? amountE6 : 0n, expects };
     });
   };
 
@@ -206,10 +210,14 @@ class Trading implements VenuefiveTrading {
     return this.#run("updateTpAndSl", options, async (signer) => {
       const trade = await this.#position(signer, pairIndex, tradeIndex);
       const triggers = { tpE10: tp ?? trade.tp, slE10: sl ?? trade.sl };
-      return oneStep(async () => {
+      const call = async () => {
         const update = await this.#priceUpdate(pairIndex);
         return triggersCall(this.#config.addresses.Trading, pairIndex, tradeIndex, { ...triggers, update });
-      });
+      };
+      // A take profit may be corrected; a stop loss beyond the oracle's price is left as it was, without a revert.
+      const tpEvent = tp === null ? [] : [slotEvent("TpUpdated", pairIndex, tradeIndex)];
+      const slEvent = sl === null ? [] : [slotEvent("SlUpdated", pairIndex, tradeIndex, { newSl: sl })];
+      return spendless(call, [...tpEvent, ...slEvent]);
     });
   };
 
@@ -227,7 +235,7 @@ class Trading implements VenuefiveTrading {
       });
     const feeWei = await this.#executionFeeWei();
     const call = closeCall(this.#config.addresses.Trading, pair, index, amountE6 ?? whole, feeWei);
-    return { call: async () => call, spendsE6: 0n, isTwoStep: true };
+    return spendless(async () => call, [orderEvent(pair, { open: false })]);
   }
 
   async #position({ address }: Signer, pairIndex: number, tradeIndex: number) {
@@ -315,7 +323,25 @@ class Trading implements VenuefiveTrading {
   }
 }
 
-const oneStep = (call: TransactionPlan["call"]): TransactionPlan => ({ call, spendsE6: 0n, isTwoStep: false });
+const spendless = (call: TransactionPlan["call"], expects: readonly ExpectedEvent[]): TransactionPlan => ({
+  ...{ call, spendsE6: 0n, expects },
+});
+
+/** Of an order that waits for the keeper. */
+const orderEvent = (pairIndex: number, more: ExpectedEvent["args"]): ExpectedEvent => ({
+  name: "MarketOrderInitiated",
+  args: { pairIndex: BigInt(pairIndex), ...more },
+});
+
+function openEvent({ pairIndex, direction, isMarket }: CheckedOpen): ExpectedEvent {
+  const isBuy = direction === "LONG";
+  if (isMarket) return orderEvent(pairIndex, { open: true, isBuy });
+  return { name: "OpenLimitPlaced", args: { pairIndex: BigInt(pairIndex), isBuy } };
+}
+
+const slotEvent = (name: string, pair: number, index: number, more: ExpectedEvent["args"] = {}): ExpectedEvent => ({
+  ...{ name, args: { pairIndex: BigInt(pair), index: BigInt(index), ...more } },
+});
 
 const ifGiven = <T, R>(value: T | undefined, check: (value: T) => R): R | null =>
   value === undefined ? null : check(value);

@@ -2,18 +2,19 @@
  * One operation from its checks to its end: funds, approval, simulation, signature, block, keeper. Invariant: the wallet is
  * asked only for what the newest state of the chain would take.
  */
-import type { Address, Hex } from "viem";
+import type { Address, Hex, TransactionReceipt } from "viem";
 import { unavailable } from "./chain-node.js";
 import type { ChainReader } from "./chain-reader.js";
 import { approveCall, type ContractCall } from "./contract-calls.js";
-import { executed, orderIdOf } from "./execution.js";
+import { executed } from "./execution.js";
 import { type Mined, TransactionFollower } from "./follow.js";
 import { checkedWaitFor, type TradingConfig, type WaitFor } from "./options.js";
 import { usdcText } from "./quantities.js";
+import { eventOf, type ExpectedEvent } from "./receipt-events.js";
 import { isWithoutFunds, revertReason } from "./rpc-errors.js";
 import { nextTurn } from "./send-turns.js";
 import type { OnStep, VenuefiveOperation, VenuefiveStep } from "./steps.js";
-import { typedError, VenuefiveTradeError, type VenuefiveStage, withDetails } from "./trade-error.js";
+import { typedError, VenuefiveTradeError, type VenuefiveStage, withFacts } from "./trade-error.js";
 import { connectedSigner, nonceUsed, send, type SentTransaction, type Signer } from "./wallet.js";
 import { reportListener } from "./report-listener.js";
 import { pause } from "./within.js";
@@ -30,8 +31,8 @@ export interface TransactionPlan {
   readonly call: () => Promise<ContractCall>;
   /** USDC that the storage will pull. */
   readonly spendsE6: bigint;
-  /** The keeper ends it. */
-  readonly isTwoStep: boolean;
+  /** What its receipt shows where the contract does it. One that names an order is ended by the keeper. */
+  readonly expects: readonly ExpectedEvent[];
 }
 
 export type Prepare = (signer: Signer, step: (step: VenuefiveStep) => void) => Promise<TransactionPlan>;
@@ -95,22 +96,30 @@ export class Transact {
   }
 
   async #concluded(signer: Signer, plan: TransactionPlan, mining: Promise<Mined>): Promise<Hex> {
+    let txHash: Hex | null = null;
     try {
       const { receipt, hash } = await mining;
-      const orderId = plan.isTwoStep ? orderIdOf(receipt, this.#config.addresses.Trading, signer.address) : null;
+      txHash = hash;
+      const { orderId, missing } = this.#shownIn(receipt, signer, plan);
       const id = orderId === null ? null : String(orderId);
-      this.#step({ step: "mined", txHash: hash, blockNumber: String(receipt.blockNumber), orderId: id });
-      if (this.#waitFor !== "executed" || !plan.isTwoStep) return hash;
-      if (orderId === null || id === null)
-        throw new VenuefiveTradeError("UNEXPECTED_RECEIPT", "the receipt shows no order for the keeper", {
-          ...{ outcome: "unknown", txHash: hash },
-        });
-      const execution = await executed(this.#config, this.#reader, { receipt, orderId });
-      this.#step({ step: "executed", txHash: hash, orderId: id, ...execution });
-      return hash;
+      this.#step({ step: "mined", txHash, blockNumber: String(receipt.blockNumber), orderId: id });
+      if (missing !== undefined) throw unexpected(txHash, missing);
+      if (this.#waitFor !== "executed" || orderId === null || id === null) return txHash;
+      const waiting = { receipt, orderId, trader: signer.address };
+      const execution = await executed(this.#config, this.#reader, waiting);
+      this.#step({ step: "executed", txHash, orderId: id, ...execution });
+      return txHash;
     } catch (error) {
-      throw this.#told(error);
+      throw this.#told(error, txHash);
     }
+  }
+
+  /** A receipt of success alone proves nothing: the contract may have left things as they were, or done something else. */
+  #shownIn(receipt: TransactionReceipt, { address }: Signer, { expects }: TransactionPlan) {
+    const { Trading } = this.#config.addresses;
+    const events = expects.map((event) => eventOf(receipt, Trading, address, event));
+    const orderId = events.map((args) => args?.["orderId"]).find((id) => typeof id === "bigint") ?? null;
+    return { orderId, missing: expects.find((_, at) => events[at] === null)?.name };
   }
 
   /** An approval is for nothing where the order after it cannot be paid. */
@@ -216,9 +225,18 @@ export class Transact {
     const replaced = (txHash: Hex, replaces: Hex): void => {
       if (stage === "trade") this.#step({ step: "sent", txHash, replaces });
     };
-    const mined = await new TransactionFollower(this.#config, this.#reader, sent, { stage, replaced }).mined();
-    nonceUsed(signer, sent);
-    return mined;
+    const following = new TransactionFollower(this.#config, this.#reader, sent, { stage, replaced }).mined();
+    return following.then(
+      (mined) => {
+        nonceUsed(signer, sent);
+        return mined;
+      },
+      (error: unknown) => {
+        // Reverted, cancelled or replaced: in a block all the same.
+        if (error instanceof VenuefiveTradeError && error.outcome === "failed") nonceUsed(signer, sent);
+        throw error;
+      },
+    );
   }
 
   /** A listener's own failure is its own: an order is under way. */
@@ -231,12 +249,18 @@ export class Transact {
       }
   };
 
-  /** Says too which approval went before. */
-  #told(thrown: unknown): VenuefiveTradeError {
-    const error = typedError(thrown);
-    return this.#approveTxHash === null ? error : withDetails(error, { approveTxHash: this.#approveTxHash });
+  /** With the hash of what was sent, and which approval went before. */
+  #told(thrown: unknown, txHash: Hex | null = null): VenuefiveTradeError {
+    const approveTxHash = this.#approveTxHash;
+    if (txHash === null && approveTxHash === null) return typedError(thrown);
+    return withFacts(typedError(thrown), { txHash, details: approveTxHash === null ? {} : { approveTxHash } });
   }
 }
+
+const unexpected = (txHash: Hex, missing: string): VenuefiveTradeError =>
+  new VenuefiveTradeError("UNEXPECTED_RECEIPT", `the receipt does not show what was asked: it has no ${missing}`, {
+    ...{ outcome: "unknown", txHash, details: { missing } },
+  });
 
 const isAboutAllowance = ({ details }: VenuefiveTradeError): boolean =>
   typeof details["reason"] === "string" && ABOUT_ALLOWANCE.test(details["reason"]);
