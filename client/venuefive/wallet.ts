@@ -2,12 +2,21 @@
  * Whoever signs: a key in this process, or a wallet behind EIP-1193. `send` is the only place where a signature is asked for.
  * Invariant: it rejects with the outcome `notSent` only where nothing can have left.
  */
-import { type Account, type Address, type Client, type Hex, keccak256, type LocalAccount } from "viem";
+import {
+  type Account,
+  type Address,
+  type Client,
+  type Hex,
+  keccak256,
+  type LocalAccount,
+  type Transaction,
+} from "viem";
 import {
   estimateFeesPerGas,
   estimateGas,
   getAddresses,
   getChainId,
+  getTransaction,
   getTransactionCount,
   sendRawTransaction,
   sendTransaction,
@@ -127,6 +136,16 @@ export async function send(
 /** After the nonce is used in a block. */
 export function nonceUsed({ client }: Signer, { nonce }: SentTransaction): void {
   if (nonce !== null) freeNonces.set(client, Math.max(freeNonces.get(client) ?? 0, nonce + 1));
+}
+
+/** As the wallet's own node shows it; null where that gives nothing. */
+export async function seenByWallet(
+  { walletClient }: TradingConfig,
+  reader: ChainReader,
+  hash: Hex,
+): Promise<Transaction | null> {
+  if (walletClient === null) return null;
+  return reader.node.within<Transaction>(getTransaction(walletClient, { hash })).catch(() => null);
 }
 
 /** The wallet chooses nonce and gas, shows the order to its user, and sends. */
