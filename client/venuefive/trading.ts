@@ -132,7 +132,7 @@ class Trading implements VenuefiveTrading {
     const pairIndex = checkIndex(parameters.pairIndex, "pairIndex");
     const tradeIndex = checkIndex(parameters.tradeIndex, "tradeIndex");
     const amountE6 = optionalAmountE6(parameters.closeAmountUsdc);
-    return this.#run("closePosition", options, (signer) => this.#closing(signer, pairIndex, tradeIndex, amountE6));
+    return this.#run("closePosition", options, (signer) => this.#closing(signer, pairIndex, tradeIndex, { amountE6 }));
   };
 
   readonly closeBySymbol = async (
@@ -141,11 +141,11 @@ class Trading implements VenuefiveTrading {
     options?: OperationOptions,
   ): Promise<Hex> => {
     const named = checkSymbol(symbol, this.#config.pairs);
-    const isLong = checkDirection(direction) === "LONG";
+    checkDirection(direction);
     return this.#run("closeBySymbol", options, async (signer, step) => {
       await this.#guardSymbol(named);
-      const tradeIndex = await this.#lowestMatch(signer, named.pairIndex, isLong, step);
-      return this.#closing(signer, named.pairIndex, tradeIndex, null);
+      const tradeIndex = await this.#lowestMatch(signer, named.pairIndex, direction, step);
+      return this.#closing(signer, named.pairIndex, tradeIndex, { direction });
     });
   };
 
@@ -226,8 +226,15 @@ class Trading implements VenuefiveTrading {
   }
 
   /** A full close is of exactly what is stored as collateral. */
-  async #closing(signer: Signer, pair: number, index: number, amountE6: bigint | null): Promise<TransactionPlan> {
+  async #closing(
+    signer: Signer,
+    pair: number,
+    index: number,
+    { amountE6 = null, direction }: { readonly amountE6?: bigint | null; readonly direction?: VenuefiveDirection },
+  ): Promise<TransactionPlan> {
     const trade = await this.#position(signer, pair, index);
+    // Another position may have taken the slot since it was found.
+    if (direction !== undefined && trade.buy !== (direction === "LONG")) throw noMatch(pair, direction);
     const whole = trade.initialPosToken;
     if (amountE6 !== null && amountE6 > whole)
       throw new VenuefiveTradeError("AMOUNT_TOO_LARGE", "closeAmountUsdc is more than the position's collateral", {
@@ -265,16 +272,14 @@ class Trading implements VenuefiveTrading {
   async #lowestMatch(
     { address }: Signer,
     pairIndex: number,
-    isLong: boolean,
+    direction: VenuefiveDirection,
     step: (step: VenuefiveStep) => void,
   ): Promise<number> {
+    const isLong = direction === "LONG";
     const rows = (await this.#reader.tradesOfPair(address, pairIndex)).filter(({ trade }) => trade.buy === isLong);
     const free = rows.filter(({ tradeInfo }) => !tradeInfo.beingMarketClosed).map(({ trade }) => Number(trade.index));
     if (free.length === 0 && rows.length > 0) throw beingClosed({ pairIndex });
-    if (free.length === 0)
-      throw new VenuefiveTradeError("NO_POSITION", "the account has no position of this symbol and direction", {
-        details: { pairIndex, direction: isLong ? "LONG" : "SHORT" },
-      });
+    if (free.length === 0) throw noMatch(pairIndex, direction);
     const tradeIndex = Math.min(...free);
     step({ step: "matched", pairIndex, tradeIndex, matchCount: free.length });
     return tradeIndex;
@@ -363,6 +368,11 @@ const nothingToChange = (): VenuefiveTradeError =>
 
 const beingClosed = (details: Readonly<Record<string, unknown>>): VenuefiveTradeError =>
   new VenuefiveTradeError("ALREADY_BEING_CLOSED", "the position is being closed already", { details });
+
+const noMatch = (pairIndex: number, direction: VenuefiveDirection): VenuefiveTradeError =>
+  new VenuefiveTradeError("NO_POSITION", "the account has no position of this symbol and direction", {
+    details: { pairIndex, direction },
+  });
 
 const withoutPrice = (message: string, cause?: unknown): VenuefiveTradeError =>
   new VenuefiveTradeError("PRICE_UPDATE_MISSING", message, { cause });
