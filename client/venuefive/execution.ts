@@ -21,6 +21,7 @@ interface KeeperEvent {
   readonly orderId: bigint;
   readonly price: bigint | null;
   readonly txHash: Hex | null;
+  readonly blockNumber: bigint | null;
 }
 
 /** A market order or a close in its block. */
@@ -74,7 +75,9 @@ async function look(
   try {
     const emitters = [await reader.callbacks(), addresses.TradingStorage];
     const logs = await reader.node.logsFrom(receipt.blockNumber, emitters);
-    return { event: keeperEvent(logs, orderId, trader), problem: null };
+    const event = keeperEvent(logs, orderId, trader);
+    reader.node.note(event?.blockNumber ?? null);
+    return { event, problem: null };
   } catch (problem) {
     return { event: null, problem };
   }
@@ -87,8 +90,8 @@ function keeperEvent(logs: readonly Log[], orderId: bigint, trader: Address): Ke
     if ((name !== "MarketExecuted" && name !== "MarketOpenCanceled") || args?.["orderId"] !== orderId) continue;
     const { trader: whose } = (name === "MarketExecuted" ? args["t"] : args) as { readonly trader: Address };
     if (!isSame(whose, trader)) continue;
-    const price = args["price"];
-    return { name, orderId, price: typeof price === "bigint" ? price : null, txHash: log.transactionHash };
+    const price = typeof args["price"] === "bigint" ? args["price"] : null;
+    return { name, orderId, price, txHash: log.transactionHash, blockNumber: log.blockNumber };
   }
   return null;
 }

@@ -66,6 +66,7 @@ export class TransactionFollower {
     for (;;) {
       const receipt = await this.#look();
       if (receipt !== null) {
+        this.#reader.node.note(receipt.blockNumber);
         if (receipt.status === "success") return { receipt, hash: this.#hash };
         throw await this.#reverted(receipt);
       }
