@@ -15,7 +15,7 @@ import { isWithoutFunds, revertReason } from "./rpc-errors.js";
 import { nextTurn } from "./send-turns.js";
 import type { OnStep, VenuefiveOperation, VenuefiveStep } from "./steps.js";
 import { typedError, VenuefiveTradeError, type VenuefiveStage, withFacts } from "./trade-error.js";
-import { connectedSigner, nonceUsed, send, type SentTransaction, type Signer } from "./wallet.js";
+import { connectedSigner, nonceUsed, send, type SentTransaction, type Signer, walletAddress } from "./wallet.js";
 import { reportListener } from "./report-listener.js";
 import { pause } from "./within.js";
 
@@ -65,14 +65,14 @@ export class Transact {
 
   /** Resolves with the hash under which the transaction is on its way, or in its block. */
   async run(prepare: Prepare): Promise<Hex> {
-    const { walletClient } = this.#config;
-    if (walletClient === null) throw new VenuefiveTradeError("WALLET_DISCONNECTED", "no wallet is connected");
-    const endTurn = await nextTurn(walletClient);
+    const address = await walletAddress(this.#config, this.#reader);
+    const endTurn = await nextTurn(address);
     let sent: SentTransaction;
     let signer: Signer;
     let plan: TransactionPlan;
     try {
-      signer = await connectedSigner(this.#config, this.#reader);
+      signer = await connectedSigner(this.#config, this.#reader, address);
+      await this.#reader.node.caughtUp();
       plan = await prepare(signer, this.#step);
       sent = await this.#sent(signer, plan);
     } catch (error) {

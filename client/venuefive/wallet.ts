@@ -24,6 +24,7 @@ import {
 import type { ChainReader } from "./chain-reader.js";
 import { type ContractCall, callData } from "./contract-calls.js";
 import type { TradingConfig } from "./options.js";
+import { isSame } from "./receipt-events.js";
 import {
   isDisconnection,
   isNodeRefusal,
@@ -62,11 +63,19 @@ const GAS_MARGIN_PERCENT = 125n;
 /** By wallet client: the lowest nonce that is certainly free. A node that lags would give one out twice. */
 const freeNonces = new WeakMap<Client, number>();
 
-/** The connected account on the right chain, as the wallet shows it now. */
-export async function connectedSigner(config: TradingConfig, reader: ChainReader): Promise<Signer> {
+/** Of the account that an order is of from its call on. */
+export async function walletAddress({ walletClient }: TradingConfig, reader: ChainReader): Promise<Address> {
+  if (walletClient === null) throw disconnected("no wallet is connected");
+  return walletClient.account?.address ?? (await accountOf(walletClient, reader)).address;
+}
+
+/** The connected account on the right chain, as the wallet shows it now: still `address`. */
+export async function connectedSigner(config: TradingConfig, reader: ChainReader, address: Address): Promise<Signer> {
   const client = config.walletClient;
   if (client === null) throw disconnected("no wallet is connected");
   const account = await accountOf(client, reader);
+  if (!isSame(account.address, address))
+    throw disconnected("the wallet shows another account than when it was called", { details: { address } });
   await checkChain(config, client, reader);
   return { client, account, address: account.address };
 }
@@ -80,7 +89,7 @@ async function accountOf(client: Client, reader: ChainReader): Promise<Account> 
     if (address === undefined) throw disconnected("the wallet shows no account");
     return { address, type: "json-rpc" };
   }
-  if (!shown.some((address) => address.toLowerCase() === given.address.toLowerCase()))
+  if (!shown.some((address) => isSame(address, given.address)))
     throw disconnected("the wallet no longer shows this account", { details: { address: given.address } });
   return given;
 }
