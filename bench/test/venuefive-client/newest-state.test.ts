@@ -136,7 +136,7 @@ describe("a slot that another position has taken", () => {
     // One of two nodes behind one address answers with the list of before.
     const { Multicall } = world.addresses;
     stand.node.intercept = (request, forward) => {
-      const [call] = request.params as unknown as [{ to?: Hex } | undefined];
+      const [call] = (request.params ?? []) as unknown as [{ to?: Hex } | undefined];
       if (request.method !== "eth_call" || call?.to?.toLowerCase() !== Multicall.toLowerCase()) return forward(request);
       return forward({ ...request, params: [call, before] as never });
     };
