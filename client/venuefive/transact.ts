@@ -16,7 +16,7 @@ import { nextTurn } from "./send-turns.js";
 import type { OnStep, VenuefiveOperation, VenuefiveStep } from "./steps.js";
 import { typedError, VenuefiveTradeError, type VenuefiveStage, withFacts } from "./trade-error.js";
 import { connectedSigner, nonceUsed, send, type SentTransaction, type Signer, walletAddress } from "./wallet.js";
-import { reportListener } from "./report-listener.js";
+import { callListener } from "./call-listener.js";
 import { pause } from "./within.js";
 
 /** Of one call, in the place of what was set for all. */
@@ -241,12 +241,7 @@ export class Transact {
 
   /** A listener's own failure is its own: an order is under way. */
   readonly #step = (step: VenuefiveStep): void => {
-    for (const listener of this.#listeners)
-      try {
-        listener({ ...step, operation: this.#operation });
-      } catch (error) {
-        reportListener(error);
-      }
+    for (const listener of this.#listeners) callListener(() => listener({ ...step, operation: this.#operation }));
   };
 
   /** With the hash of what was sent, and which approval went before. */

@@ -60,7 +60,10 @@ function Child({ close, isConnected, collect }: ClosingProps) {
   return null;
 }
 
-function Parent({ options, collect }: Pick<ClosingProps, "collect"> & { readonly options: UseVenuefiveTradeParameters }) {
+function Parent({
+  options,
+  collect,
+}: Pick<ClosingProps, "collect"> & { readonly options: UseVenuefiveTradeParameters }) {
   const { closeBySymbol } = useVenuefiveTrade(options);
   const close = useCallback(() => closeBySymbol("BTC", "LONG"), [closeBySymbol]);
   return createElement(Child, { close, collect, isConnected: options.walletClient !== undefined });
