@@ -137,6 +137,10 @@ export class TradeStore {
       this.#call("updateTpAndSl", parameters, (trading, onStep) =>
         trading.updateTpAndSl(parameters, { ...options, onStep: both(options?.onStep, onStep) }),
       ),
+    resume: (txHash, options) =>
+      this.#call("resume", { txHash }, (trading, onStep) =>
+        trading.resume(txHash, { ...options, onStep: both(options?.onStep, onStep) }),
+      ),
   };
 
   async #call<T extends VenuefiveTradeData>(

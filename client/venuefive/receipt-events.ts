@@ -11,6 +11,32 @@ export interface ExpectedEvent {
   readonly args: Arguments;
 }
 
+/** Of an order that waits for the keeper. */
+export const orderEvent = (pairIndex: number | bigint, more: Arguments): ExpectedEvent => ({
+  name: "MarketOrderInitiated",
+  args: { pairIndex: BigInt(pairIndex), ...more },
+});
+
+export function openEvent({
+  pairIndex,
+  isBuy,
+  isMarket,
+}: {
+  readonly pairIndex: number | bigint;
+  readonly isBuy: boolean;
+  readonly isMarket: boolean;
+}): ExpectedEvent {
+  if (isMarket) return orderEvent(pairIndex, { open: true, isBuy });
+  return { name: "OpenLimitPlaced", args: { pairIndex: BigInt(pairIndex), isBuy } };
+}
+
+export const slotEvent = (
+  name: string,
+  pair: number | bigint,
+  index: number | bigint,
+  more: Arguments = {},
+): ExpectedEvent => ({ name, args: { pairIndex: BigInt(pair), index: BigInt(index), ...more } });
+
 export interface DecodedEvent {
   readonly eventName?: string;
   readonly args?: Arguments;

@@ -8,7 +8,8 @@ export type VenuefiveOperation =
   | "cancelLimitOrder"
   | "updateLimitOrder"
   | "updateMargin"
-  | "updateTpAndSl";
+  | "updateTpAndSl"
+  | "resume";
 
 export type VenuefiveStep =
   /** `closeBySymbol` has found its position: the lowest index of `matchCount`. */

@@ -19,6 +19,8 @@ export type VenuefiveErrorCode =
   | "INVALID_STOP_LOSS"
   | "PRICE_UPDATE_MISSING"
   | "EXECUTION_FEE_TOO_HIGH"
+  // What was to be followed is no trade of this account's: nothing was done.
+  | "NOT_OWN_TRANSACTION"
   // What the wallet and the chain show, before anything is signed.
   | "WALLET_DISCONNECTED"
   | "WRONG_CHAIN"

@@ -32,7 +32,8 @@ import {
 } from "./open-order.js";
 import { type TradingConfig, tradingConfig, type VenuefiveTradingOptions } from "./options.js";
 import { usdcE6, usdcText } from "./quantities.js";
-import type { ExpectedEvent } from "./receipt-events.js";
+import { type ExpectedEvent, openEvent, orderEvent, slotEvent } from "./receipt-events.js";
+import { checkHash } from "./resume.js";
 import type { VenuefiveOperation, VenuefiveStep } from "./steps.js";
 import { VenuefiveTradeError } from "./trade-error.js";
 import { type OperationOptions, type Prepare, Transact, type TransactionPlan } from "./transact.js";
@@ -91,6 +92,8 @@ export interface VenuefiveTrading {
   updateLimitOrder(parameters: UpdateLimitOrderParameters, options?: OperationOptions): Promise<Hex>;
   updateMargin(parameters: UpdateMarginParameters, options?: OperationOptions): Promise<Hex>;
   updateTpAndSl(parameters: UpdateTpAndSlParameters, options?: OperationOptions): Promise<Hex>;
+  /** Follows a trade that the account has sent before, by default until it is executed; resolves as that trade would. */
+  resume(txHash: Hex, options?: OperationOptions): Promise<Hex>;
 }
 
 /** The vendor's estimate: gas of the keeper's transaction with a tenth more, and a constant. */
@@ -121,7 +124,9 @@ class Trading implements VenuefiveTrading {
       await this.#guardSymbol(order);
       const feeWei = await this.#executionFeeWei();
       const call = openCall(this.#config.addresses.Trading, address, order, feeWei);
-      return { call: async () => call, spendsE6: order.collateralE6, expects: [openEvent(order)] };
+      const { pairIndex, isMarket } = order;
+      const expects = [openEvent({ pairIndex, isMarket, isBuy: order.direction === "LONG" })];
+      return { call: async () => call, spendsE6: order.collateralE6, expects };
     });
     const { symbol, direction, size, leverage } = order;
     return { txHash, symbol, direction, size, leverage };
@@ -219,6 +224,12 @@ class Trading implements VenuefiveTrading {
       const slEvent = sl === null ? [] : [slotEvent("SlUpdated", pairIndex, tradeIndex, { newSl: sl })];
       return spendless(call, [...tpEvent, ...slEvent]);
     });
+  };
+
+  readonly resume = async (txHash: Hex, options?: OperationOptions): Promise<Hex> => {
+    const hash = checkHash(txHash);
+    const waitFor = options?.waitFor ?? "executed";
+    return new Transact(this.#config, this.#reader, "resume", { ...options, waitFor }).resume(hash);
   };
 
   #run(operation: VenuefiveOperation, options: OperationOptions | undefined, prepare: Prepare): Promise<Hex> {
@@ -330,22 +341,6 @@ class Trading implements VenuefiveTrading {
 
 const spendless = (call: TransactionPlan["call"], expects: readonly ExpectedEvent[]): TransactionPlan => ({
   ...{ call, spendsE6: 0n, expects },
-});
-
-/** Of an order that waits for the keeper. */
-const orderEvent = (pairIndex: number, more: ExpectedEvent["args"]): ExpectedEvent => ({
-  name: "MarketOrderInitiated",
-  args: { pairIndex: BigInt(pairIndex), ...more },
-});
-
-function openEvent({ pairIndex, direction, isMarket }: CheckedOpen): ExpectedEvent {
-  const isBuy = direction === "LONG";
-  if (isMarket) return orderEvent(pairIndex, { open: true, isBuy });
-  return { name: "OpenLimitPlaced", args: { pairIndex: BigInt(pairIndex), isBuy } };
-}
-
-const slotEvent = (name: string, pair: number, index: number, more: ExpectedEvent["args"] = {}): ExpectedEvent => ({
-  ...{ name, args: { pairIndex: BigInt(pair), index: BigInt(index), ...more } },
 });
 
 const ifGiven = <T, R>(value: T | undefined, check: (value: T) => R): R | null =>

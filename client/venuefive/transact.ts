@@ -11,6 +11,7 @@ import { type Mined, TransactionFollower } from "./follow.js";
 import { checkedWaitFor, type TradingConfig, type WaitFor } from "./options.js";
 import { usdcText } from "./quantities.js";
 import { eventOf, type ExpectedEvent } from "./receipt-events.js";
+import { notFollowed, type SentBefore, sentBefore } from "./resume.js";
 import { isWithoutFunds, revertReason } from "./rpc-errors.js";
 import { nextTurn } from "./send-turns.js";
 import type { OnStep, VenuefiveOperation, VenuefiveStep } from "./steps.js";
@@ -80,11 +81,24 @@ export class Transact {
       throw this.#told(error);
     }
     const mining = this.#mined(signer, sent, "trade").finally(endTurn);
-    if (this.#waitFor !== "sent") return this.#concluded(signer, plan, mining);
+    if (this.#waitFor !== "sent") return this.#concluded(signer, plan.expects, mining);
     // The caller has the hash and asked for no more; the turn ends with the block all the same.
     mining.catch(() => {});
     if (sent.doubt !== null) throw this.#told(sent.doubt);
     return sent.hash;
+  }
+
+  /** It takes no turn, since it asks for no signature. */
+  async resume(txHash: Hex): Promise<Hex> {
+    let signer: Signer;
+    let before: SentBefore;
+    try {
+      signer = await connectedSigner(this.#config, this.#reader, await walletAddress(this.#config, this.#reader));
+      before = await sentBefore(this.#config, this.#reader, signer, txHash);
+    } catch (error) {
+      throw notFollowed(error, txHash);
+    }
+    return this.#concluded(signer, before.expects, this.#mined(signer, before.sent, "trade"));
   }
 
   async #sent(signer: Signer, plan: TransactionPlan): Promise<SentTransaction> {
@@ -95,12 +109,12 @@ export class Transact {
     return this.#send(signer, call, "trade");
   }
 
-  async #concluded(signer: Signer, plan: TransactionPlan, mining: Promise<Mined>): Promise<Hex> {
+  async #concluded(signer: Signer, expects: readonly ExpectedEvent[], mining: Promise<Mined>): Promise<Hex> {
     let txHash: Hex | null = null;
     try {
       const { receipt, hash } = await mining;
       txHash = hash;
-      const { orderId, missing } = this.#shownIn(receipt, signer, plan);
+      const { orderId, missing } = this.#shownIn(receipt, signer, expects);
       const id = orderId === null ? null : String(orderId);
       this.#step({ step: "mined", txHash, blockNumber: String(receipt.blockNumber), orderId: id });
       if (missing !== undefined) throw unexpected(txHash, missing);
@@ -115,7 +129,7 @@ export class Transact {
   }
 
   /** A receipt of success alone proves nothing: the contract may have left things as they were, or done something else. */
-  #shownIn(receipt: TransactionReceipt, { address }: Signer, { expects }: TransactionPlan) {
+  #shownIn(receipt: TransactionReceipt, { address }: Signer, expects: readonly ExpectedEvent[]) {
     const { Trading } = this.#config.addresses;
     const events = expects.map((event) => eventOf(receipt, Trading, address, event));
     const orderId = events.map((args) => args?.["orderId"]).find((id) => typeof id === "bigint") ?? null;

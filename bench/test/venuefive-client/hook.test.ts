@@ -21,7 +21,7 @@ const ORDER = {
 const REJECTED = Object.assign(new Error("User rejected the request."), { code: 4001 });
 const OPERATIONS = [
   ...["openPosition", "closePosition", "closeBySymbol", "cancelLimitOrder", "updateLimitOrder"],
-  ...["updateMargin", "updateTpAndSl", "reset"],
+  ...["updateMargin", "updateTpAndSl", "resume", "reset"],
 ] as const;
 
 let world: VenuefiveWorld;
