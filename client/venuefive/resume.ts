@@ -2,10 +2,9 @@
 import { decodeFunctionData, type Hex, type Transaction } from "viem";
 import type { ChainReader } from "./chain-reader.js";
 import { TRADING } from "./contract-calls.js";
-import { invalid } from "./open-order.js";
 import type { TradingConfig } from "./options.js";
 import { type ExpectedEvent, isSame, openEvent, orderEvent, slotEvent } from "./receipt-events.js";
-import { typedError, VenuefiveTradeError } from "./trade-error.js";
+import { invalid, typedError, VenuefiveTradeError } from "./trade-error.js";
 import type { SentTransaction, Signer } from "./wallet.js";
 import { pause } from "./within.js";
 

@@ -89,6 +89,10 @@ export class VenuefiveTradeError extends Error {
   }
 }
 
+/** Of a parameter that is not what it must be. */
+export const invalid = (field: string, expected: string): VenuefiveTradeError =>
+  new VenuefiveTradeError("INVALID_PARAMETERS", `${field} must be ${expected}`, { details: { field, expected } });
+
 /** The same error with more to say: the hash of its transaction where it has none. */
 export function withFacts(
   error: VenuefiveTradeError,

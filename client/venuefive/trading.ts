@@ -25,7 +25,6 @@ import {
   checkSlippage,
   checkSymbol,
   checkTriggers,
-  invalid,
   type OpenPositionParameters,
   triggerE10,
   type VenuefiveDirection,
@@ -35,7 +34,7 @@ import { usdcE6, usdcText } from "./quantities.js";
 import { type ExpectedEvent, openEvent, orderEvent, slotEvent } from "./receipt-events.js";
 import { checkHash } from "./resume.js";
 import type { VenuefiveOperation, VenuefiveStep } from "./steps.js";
-import { VenuefiveTradeError } from "./trade-error.js";
+import { invalid, VenuefiveTradeError } from "./trade-error.js";
 import { type OperationOptions, type Prepare, Transact, type TransactionPlan } from "./transact.js";
 import type { Signer } from "./wallet.js";
 
