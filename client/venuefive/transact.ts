@@ -230,8 +230,11 @@ export class Transact {
 
   async #send(signer: Signer, call: ContractCall, stage: VenuefiveStage): Promise<SentTransaction> {
     const afterBlock = await this.#reader.node.blockNumber();
-    const sent = await send(this.#config, signer, { call, stage, afterBlock });
-    if (stage === "trade") this.#step({ step: "sent", txHash: sent.hash, replaces: null });
+    const show = (txHash: Hex): void => {
+      if (stage === "trade") this.#step({ step: "sent", txHash, replaces: null });
+    };
+    const sent = await send(this.#config, signer, { call, stage, afterBlock, onLate: show });
+    show(sent.hash);
     return sent;
   }
 

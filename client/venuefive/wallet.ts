@@ -118,15 +118,19 @@ async function asked<T>(reader: ChainReader, work: Promise<T>): Promise<T> {
   }
 }
 
+export interface SendRequest {
+  readonly call: ContractCall;
+  readonly stage: VenuefiveStage;
+  readonly afterBlock: bigint;
+  /** The wallet has sent after SIGN_TIMEOUT. */
+  readonly onLate: (hash: Hex) => void;
+}
+
 /** Asks for the signature, and sends. */
 export async function send(
   config: TradingConfig,
   signer: Signer,
-  {
-    call,
-    stage,
-    afterBlock,
-  }: { readonly call: ContractCall; readonly stage: VenuefiveStage; readonly afterBlock: bigint },
+  { call, stage, afterBlock, onLate }: SendRequest,
 ): Promise<SentTransaction> {
   const sent = { call, data: callData(call), from: signer.address, afterBlock };
   if (signer.account.type === "local") {
@@ -139,7 +143,7 @@ export async function send(
       throw error;
     }
   }
-  return { ...sent, hash: await sendByWallet(config, signer, sent, stage), nonce: null, doubt: null };
+  return { ...sent, hash: await sendByWallet(config, signer, sent, { stage, onLate }), nonce: null, doubt: null };
 }
 
 /** After the nonce is used in a block. */
@@ -162,7 +166,7 @@ async function sendByWallet(
   config: TradingConfig,
   { client, account }: Signer,
   { call, data }: Pick<SentTransaction, "call" | "data">,
-  stage: VenuefiveStage,
+  { stage, onLate }: Pick<SendRequest, "stage" | "onLate">,
 ): Promise<Hex> {
   const { address: to, value } = call;
   // The chain goes along: viem compares it with the wallet's once more, right before the wallet asks.
@@ -174,12 +178,12 @@ async function sendByWallet(
   } catch (error) {
     throw walletRefusal(error, stage);
   }
-  if (hash === TIMED_OUT)
-    throw new VenuefiveTradeError("SIGN_TIMEOUT", "the wallet has not answered; it may still sign and send", {
-      outcome: "unknown",
-      stage,
-    });
-  return hash;
+  if (hash !== TIMED_OUT) return hash;
+  // A late refusal changes nothing of what was reported.
+  work.then(onLate, () => {});
+  throw new VenuefiveTradeError("SIGN_TIMEOUT", "the wallet has not answered; it may still sign and send", {
+    ...{ outcome: "unknown", stage },
+  });
 }
 
 /** Signed here, so the hash is known before anything leaves. */
