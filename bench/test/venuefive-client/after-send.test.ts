@@ -152,7 +152,7 @@ describe("a transaction that is sped up", () => {
     let first: Hex | null = null;
     let second: Hex | null = null;
     stand.node.intercept = (request, forward) =>
-      request.method === "eth_getTransactionByHash" && (request.params[0] as Hex) === first
+      request.method === "eth_getTransactionByHash" && String(request.params[0]) === first
         ? Promise.resolve(null)
         : forward(request);
     stand.wallet.node.intercept = async (request, forward) => {
