@@ -11,7 +11,7 @@ import {
   type VenuefiveTrading,
   type VenuefiveTradingOptions,
 } from "../venuefive/index.js";
-import { reportListener } from "../venuefive/report-listener.js";
+import { callListener } from "../venuefive/call-listener.js";
 import { typedError } from "../venuefive/trade-error.js";
 
 export type VenuefiveTradeData = OpenPositionResult | `0x${string}`;
@@ -137,6 +137,10 @@ export class TradeStore {
       this.#call("updateTpAndSl", parameters, (trading, onStep) =>
         trading.updateTpAndSl(parameters, { ...options, onStep: both(options?.onStep, onStep) }),
       ),
+    resume: (txHash, options) =>
+      this.#call("resume", { txHash }, (trading, onStep) =>
+        trading.resume(txHash, { ...options, onStep: both(options?.onStep, onStep) }),
+      ),
   };
 
   async #call<T extends VenuefiveTradeData>(
@@ -153,14 +157,14 @@ export class TradeStore {
     try {
       const data = await work(this.#trading(), (event) => update({ steps: [...this.#state.steps, event] }));
       update({ status: "success", data });
-      notify(() => this.#options.onSuccess?.(data, variables));
-      notify(() => this.#options.onSettled?.(data, null, variables));
+      callListener(() => this.#options.onSuccess?.(data, variables));
+      callListener(() => this.#options.onSettled?.(data, null, variables));
       return data;
     } catch (thrown) {
       const error = typedError(thrown);
       update({ status: "error", error });
-      notify(() => this.#options.onError?.(error, variables));
-      notify(() => this.#options.onSettled?.(undefined, error, variables));
+      callListener(() => this.#options.onError?.(error, variables));
+      callListener(() => this.#options.onSettled?.(undefined, error, variables));
       throw error;
     }
   }
@@ -185,14 +189,6 @@ type StepListener = (event: VenuefiveStepEvent) => void;
 function both(own: StepListener | undefined, ours: StepListener): StepListener {
   return (event) => {
     ours(event);
-    own?.(event);
+    return own?.(event);
   };
-}
-
-function notify(callback: () => void): void {
-  try {
-    callback();
-  } catch (error) {
-    reportListener(error);
-  }
 }

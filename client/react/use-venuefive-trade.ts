@@ -3,7 +3,7 @@
  * The hook of trading at venuefive: binds clients and state, and knows nothing of the protocol (client/venuefive). It does no
  * work while it renders.
  */
-import { useContext, useEffect, useState, useSyncExternalStore } from "react";
+import { useContext, useInsertionEffect, useState, useSyncExternalStore } from "react";
 import type { VenuefiveTrading } from "../venuefive/index.js";
 import { TradeStore, type TradeStoreOptions, type VenuefiveTradeState } from "./trade-store.js";
 import { VenuefiveContext } from "./venuefive-provider.js";
@@ -23,8 +23,8 @@ export function useVenuefiveTrade(parameters: UseVenuefiveTradeParameters = {}):
     throw new Error("useVenuefiveTrade: pass publicClient and walletClient, or render it within a VenuefiveProvider");
   const options: TradeStoreOptions = { ...shared, ...parameters };
   const [store] = useState(() => new TradeStore(options));
-  // After each render: a call takes what the newest one was given.
-  useEffect(() => store.configure(options));
+  // With each commit, before any effect of a child: a call takes what the newest render was given.
+  useInsertionEffect(() => store.configure(options));
   const state = useSyncExternalStore(store.subscribe, store.snapshot, store.serverSnapshot);
   return { ...store.operations, ...state, reset: store.reset };
 }

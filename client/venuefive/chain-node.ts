@@ -17,7 +17,10 @@ import type { ContractCall } from "./contract-calls.js";
 import type { TradingConfig } from "./options.js";
 import { isNotFound, isWithoutContract, isWithoutFunds, revertReason, shortText } from "./rpc-errors.js";
 import { VenuefiveTradeError } from "./trade-error.js";
-import { TIMED_OUT, within } from "./within.js";
+import { pause, TIMED_OUT, within } from "./within.js";
+
+/** By client, over all that is made of it: the newest block that has something of an account of this page's. */
+const newestBlocks = new WeakMap<Client, bigint>();
 
 export class ChainNode {
   readonly #config: TradingConfig;
@@ -34,6 +37,24 @@ export class ChainNode {
 
   blockNumber(): Promise<bigint> {
     return this.within(getBlockNumber(this.#client, { cacheTime: 0 }));
+  }
+
+  /** Something of the account's is in this block, or in one before. */
+  note(blockNumber: bigint | null): void {
+    const newest = newestBlocks.get(this.#client) ?? 0n;
+    if (blockNumber !== null && blockNumber > newest) newestBlocks.set(this.#client, blockNumber);
+  }
+
+  /** Waits until reads are of all that was noted: several nodes may answer under one address, some of them late. */
+  async caughtUp(): Promise<void> {
+    const { clock, timeouts } = this.#config;
+    const newest = newestBlocks.get(this.#client) ?? 0n;
+    const endMs = clock.monoMs() + timeouts.lagMs;
+    while (newest > 0n && (await this.blockNumber()) < newest) {
+      if (clock.monoMs() >= endMs)
+        throw new VenuefiveTradeError("CHAIN_UNAVAILABLE", `the node is behind block ${newest}, which it has shown`);
+      await pause(clock, timeouts.pollMs);
+    }
   }
 
   gasPrice(): Promise<bigint> {

@@ -1,7 +1,7 @@
 /** What the venue's contracts hold of an account, read through one node. */
-import type { Abi, Address } from "viem";
+import type { Address } from "viem";
 import { ChainNode } from "./chain-node.js";
-import { MULTICALL, PAIR_STORAGE, TRADING_CALLBACKS, TRADING_STORAGE, USDC } from "./contract-calls.js";
+import { MULTICALL, PAIR_STORAGE, TRADING_STORAGE, USDC } from "./contract-calls.js";
 import type { TradingConfig } from "./options.js";
 
 /** Of `TradingStorage.openTrades`; leverage 0: the slot is empty. */
@@ -83,6 +83,11 @@ export class ChainReader {
     return this.#storage<StoredLimitOrder>("getOpenLimitOrder", args);
   }
 
+  /** Market orders and closes that wait for the keeper. */
+  pendingOrderIds(trader: Address): Promise<readonly bigint[]> {
+    return this.#storage<readonly bigint[]>("getPendingOrderIds", [trader]);
+  }
+
   /** Where the keeper's executions are logged. */
   async callbacks(): Promise<Address> {
     this.#callbacks ??= await this.#storage<Address>("callbacks", []);
@@ -93,6 +98,3 @@ export class ChainReader {
     return this.node.read<T>(this.#config.addresses.TradingStorage, TRADING_STORAGE, functionName, args);
   }
 }
-
-/** What the keeper's events are decoded with. */
-export const KEEPER_EVENTS: Abi = TRADING_CALLBACKS;

@@ -94,24 +94,29 @@ export function marginCall(
   address: Address,
   pair: number,
   index: number,
-  change: { readonly kind: MarginKind; readonly amountE6: bigint; readonly update: PriceUpdate },
+  { kind, amountE6, update }: OracleChange<{ readonly kind: MarginKind; readonly amountE6: bigint }>,
 ): ContractCall {
-  const { kind, amountE6, update } = change;
-  const price = [update.priceUpdateData, update.priceSourcing];
-  const args = [BigInt(pair), BigInt(index), MARGIN_KINDS.indexOf(kind), amountE6, ...price];
-  return trading(address, "updateMargin", args, ORACLE_FEE_WEI);
+  return withOracle(address, "updateMargin", [pair, index, MARGIN_KINDS.indexOf(kind), amountE6], update);
 }
 
 /** The stop loss comes before the take profit. */
-export function triggersCall(
+export const triggersCall = (
   address: Address,
   pair: number,
   index: number,
-  change: { readonly slE10: bigint; readonly tpE10: bigint; readonly update: PriceUpdate },
+  { slE10, tpE10, update }: OracleChange<{ readonly slE10: bigint; readonly tpE10: bigint }>,
+): ContractCall => withOracle(address, "updateTpAndSl", [pair, index, slE10, tpE10], update);
+
+type OracleChange<T> = T & { readonly update: PriceUpdate };
+
+function withOracle(
+  address: Address,
+  functionName: string,
+  [pair, index, ...change]: readonly [number, number, number | bigint, bigint],
+  { priceUpdateData, priceSourcing }: PriceUpdate,
 ): ContractCall {
-  const { slE10, tpE10, update } = change;
-  const args = [BigInt(pair), BigInt(index), slE10, tpE10, update.priceUpdateData, update.priceSourcing];
-  return trading(address, "updateTpAndSl", args, ORACLE_FEE_WEI);
+  const args = [BigInt(pair), BigInt(index), ...change, priceUpdateData, priceSourcing];
+  return trading(address, functionName, args, ORACLE_FEE_WEI);
 }
 
 export const approveCall = (usdc: Address, spender: Address, amount: bigint): ContractCall => ({

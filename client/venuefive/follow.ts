@@ -7,7 +7,8 @@ import type { ChainReader } from "./chain-reader.js";
 import type { TradingConfig } from "./options.js";
 import { revertReason, shortText } from "./rpc-errors.js";
 import { VenuefiveTradeError, type VenuefiveErrorCode, type VenuefiveStage } from "./trade-error.js";
-import type { SentTransaction } from "./wallet.js";
+import { isSame } from "./receipt-events.js";
+import { type SentTransaction, seenByWallet } from "./wallet.js";
 import { pause } from "./within.js";
 
 /** Read at one look, at most. */
@@ -19,6 +20,12 @@ export interface Mined {
   readonly hash: Hex;
 }
 
+interface Seen {
+  readonly receipt: TransactionReceipt | null;
+  readonly shown: Transaction | null;
+  readonly used: Transaction | null;
+}
+
 export class TransactionFollower {
   readonly #config: TradingConfig;
   readonly #reader: ChainReader;
@@ -27,6 +34,8 @@ export class TransactionFollower {
   readonly #onReplaced: (hash: Hex, replaced: Hex) => void;
   #hash: Hex;
   #nonce: number | null;
+  #call: Pick<Transaction, "to" | "input" | "value">;
+  #isWalletAsked = false;
   /** Blocks up to here hold nothing of this nonce. */
   #scannedTo: bigint;
   #seenMs: number | null = null;
@@ -45,6 +54,7 @@ export class TransactionFollower {
     this.#onReplaced = on.replaced;
     this.#hash = sent.hash;
     this.#nonce = sent.nonce;
+    this.#call = { to: sent.call.address, input: sent.data, value: sent.call.value };
     this.#scannedTo = sent.afterBlock;
     this.#problem = sent.doubt ?? undefined;
   }
@@ -56,6 +66,7 @@ export class TransactionFollower {
     for (;;) {
       const receipt = await this.#look();
       if (receipt !== null) {
+        this.#reader.node.note(receipt.blockNumber);
         if (receipt.status === "success") return { receipt, hash: this.#hash };
         throw await this.#reverted(receipt);
       }
@@ -65,59 +76,83 @@ export class TransactionFollower {
     }
   }
 
-  /** A look that fails is as one that shows nothing. */
+  /** Null: it is in no block yet. Reads are apart from what follows of them, so none that fails is taken for a verdict. */
   async #look(): Promise<TransactionReceipt | null> {
+    const seen = await this.#seen();
+    if (seen === null || seen.receipt !== null) return seen?.receipt ?? null;
+    if (seen.used !== null) this.#replacedBy(seen.used);
+    this.#notDropped(seen.shown);
+    return null;
+  }
+
+  /** Null where a read fails, whatever its error says. */
+  async #seen(): Promise<Seen | null> {
     try {
       const receipt = await this.#reader.node.receipt(this.#hash);
-      if (receipt !== null) return receipt;
+      if (receipt !== null) return { receipt, shown: null, used: null };
       const shown = await this.#reader.node.transaction(this.#hash);
-      await this.#whereNonceIsUsed(shown);
-      this.#notDropped(shown);
+      if (shown === null) this.#askWallet();
+      else this.#learn(shown);
+      return { receipt, shown, used: await this.#nonceUsedBy() };
     } catch (error) {
-      if (!(error instanceof VenuefiveTradeError) || error.code !== "CHAIN_UNAVAILABLE") throw error;
       this.#problem = error;
+      return null;
     }
-    return null;
+  }
+
+  /** What the wallet chose: its nonce, and the call as its user has changed it. */
+  #learn(shown: Transaction | null): void {
+    if (shown === null || !isSame(shown.from, this.#sent.from)) return;
+    this.#nonce ??= shown.nonce;
+    this.#call = shown;
+  }
+
+  /** The wallet's own node may show what this one does not yet. A wallet that does not answer holds nothing up. */
+  #askWallet(): void {
+    if (this.#nonce !== null || this.#isWalletAsked) return;
+    this.#isWalletAsked = true;
+    void seenByWallet(this.#config, this.#reader, this.#sent.hash).then((shown) => {
+      this.#isWalletAsked = false;
+      this.#learn(shown);
+    });
   }
 
   #notDropped(shown: Transaction | null): void {
     const { clock, timeouts } = this.#config;
-    if (shown !== null) {
-      this.#seenMs = clock.monoMs();
-      this.#nonce ??= shown.nonce;
-    } else if (this.#seenMs !== null && clock.monoMs() - this.#seenMs >= timeouts.droppedMs)
+    if (shown !== null) this.#seenMs = clock.monoMs();
+    else if (this.#seenMs !== null && clock.monoMs() - this.#seenMs >= timeouts.droppedMs)
       throw this.#unknown(
         "TRANSACTION_DROPPED",
         "the node no longer shows the transaction; it can still be mined until its nonce is used",
       );
   }
 
-  /** Looks for the transaction that took the nonce, in the blocks since the send. */
-  async #whereNonceIsUsed(shown: Transaction | null): Promise<void> {
-    const nonce = this.#nonce ?? shown?.nonce ?? null;
-    if (nonce === null || (await this.#reader.node.minedCount(this.#sent.from)) <= nonce) return;
+  /** Another transaction that took the nonce, in the blocks since the send. */
+  async #nonceUsedBy(): Promise<Transaction | null> {
+    const nonce = this.#nonce;
+    if (nonce === null || (await this.#reader.node.minedCount(this.#sent.from)) <= nonce) return null;
     const head = await this.#reader.node.blockNumber();
     for (let count = 0; this.#scannedTo < head && count < BLOCKS_AT_ONCE; count++) {
       const { transactions } = await this.#reader.node.blockWithTransactions(this.#scannedTo + 1n);
       const used = transactions.find((one) => isSame(one.from, this.#sent.from) && one.nonce === nonce);
       // The receipt comes once the node has it.
-      if (used !== undefined && used.hash === this.#hash) return;
-      if (used !== undefined) this.#replacedBy(used);
+      if (used !== undefined && used.hash === this.#hash) return null;
       this.#scannedTo += 1n;
-      if (used !== undefined) return;
+      if (used !== undefined) return used;
     }
+    return null;
   }
 
   /** Goes on with the same call under another hash; throws where it is another call. */
   #replacedBy(used: Transaction): void {
-    const { call, data, from } = this.#sent;
-    if (isSame(used.to, call.address) && used.input === data && used.value === call.value) {
+    const { to, input, value } = this.#call;
+    if (isSame(used.to, to ?? "") && used.input === input && used.value === value) {
       const replaced = this.#hash;
       this.#hash = used.hash;
       this.#onReplaced(used.hash, replaced);
       return;
     }
-    const isCancel = isSame(used.to, from) && used.value === 0n && used.input === "0x";
+    const isCancel = isSame(used.to, this.#sent.from) && used.value === 0n && used.input === "0x";
     const code = isCancel ? "TRANSACTION_CANCELLED" : "TRANSACTION_REPLACED";
     throw new VenuefiveTradeError(code, `the transaction was ${isCancel ? "cancelled" : "replaced"} in the wallet`, {
       ...{ outcome: "failed", stage: this.#stage, txHash: this.#hash, details: { replacedBy: used.hash } },
@@ -151,5 +186,3 @@ export class TransactionFollower {
     });
   }
 }
-
-const isSame = (a: string | null, b: string): boolean => a?.toLowerCase() === b.toLowerCase();

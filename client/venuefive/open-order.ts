@@ -2,7 +2,7 @@
 import { VENUEFIVE_ORDER_TYPES, type VenuefiveOrderType } from "../../schemas/venuefive/contracts.js";
 import { leverageRange, NOTIONAL_MIN_E6, SLIPPAGE_BELOW_E10, SLIPPAGE_DEFAULT_E10 } from "./limits.js";
 import { notionalE6, numberE10, priceE10, sizeE10, textE10, usdcE6, usdcText } from "./quantities.js";
-import { VenuefiveTradeError } from "./trade-error.js";
+import { invalid, VenuefiveTradeError } from "./trade-error.js";
 
 export type VenuefiveDirection = "LONG" | "SHORT";
 export type VenuefivePairs = Readonly<Record<string, number>>;
@@ -146,9 +146,6 @@ function checkLeverage(given: unknown, symbol: string, orderType: VenuefiveOrder
     });
   return leverage;
 }
-
-export const invalid = (field: string, expected: string): VenuefiveTradeError =>
-  refused("INVALID_PARAMETERS", `${field} must be ${expected}`, { field, expected });
 
 function refused(
   code: ConstructorParameters<typeof VenuefiveTradeError>[0],

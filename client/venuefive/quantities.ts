@@ -4,7 +4,7 @@
  */
 import { USDC_DECIMALS, VENUEFIVE_DECIMALS } from "../../schemas/venuefive/contracts.js";
 import { parseDecimal, printDecimal } from "../decimal.js";
-import { VenuefiveTradeError } from "./trade-error.js";
+import { invalid, VenuefiveTradeError } from "./trade-error.js";
 
 const ONE_E10 = 10n ** BigInt(VENUEFIVE_DECIMALS);
 const ONE_E6 = 10n ** BigInt(USDC_DECIMALS);
@@ -49,10 +49,4 @@ function plainText(value: number): string {
   const sign = value < 0 ? "-" : "";
   if (point <= 0) return `${sign}0.${"0".repeat(-point)}${all}`;
   return `${sign}${all.padEnd(point, "0")}`;
-}
-
-function invalid(field: string, expected: string): VenuefiveTradeError {
-  return new VenuefiveTradeError("INVALID_PARAMETERS", `${field} must be ${expected}`, {
-    details: { field, expected },
-  });
 }

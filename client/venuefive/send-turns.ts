@@ -1,21 +1,25 @@
 /**
- * One transaction of a wallet client is under way at a time: a second call waits until the first is in its block, or is given
- * up. So it is checked against what the first has left of money, allowance and slots, and no nonce is used twice.
+ * One transaction of an account is under way at a time, whichever of its wallet clients a call has: a second call waits until
+ * the first is in its block, or is given up. So it is checked against what the first has left of money, allowance and slots,
+ * and no nonce is used twice.
  */
-import type { Client } from "viem";
+import type { Address } from "viem";
 
-const lastTurns = new WeakMap<Client, Promise<void>>();
+/** Of accounts with a turn under way. */
+const lastTurns = new Map<string, Promise<void>>();
 
 /** Resolves with what ends the turn, once those before it have ended. */
-export async function nextTurn(wallet: Client): Promise<() => void> {
-  const before = lastTurns.get(wallet);
+export async function nextTurn(address: Address): Promise<() => void> {
+  const key = address.toLowerCase();
+  const before = lastTurns.get(key);
   let end = (): void => {};
-  lastTurns.set(
-    wallet,
-    new Promise((resolve) => {
-      end = resolve;
-    }),
-  );
+  const turn = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  lastTurns.set(key, turn);
   await before;
-  return end;
+  return () => {
+    end();
+    if (lastTurns.get(key) === turn) lastTurns.delete(key);
+  };
 }

@@ -8,7 +8,8 @@ export type VenuefiveOperation =
   | "cancelLimitOrder"
   | "updateLimitOrder"
   | "updateMargin"
-  | "updateTpAndSl";
+  | "updateTpAndSl"
+  | "resume";
 
 export type VenuefiveStep =
   /** `closeBySymbol` has found its position: the lowest index of `matchCount`. */
@@ -18,7 +19,7 @@ export type VenuefiveStep =
   | { readonly step: "approve-mined"; readonly txHash: Hex }
   /** The wallet is about to be asked for the transaction. */
   | { readonly step: "sign" }
-  /** Once more with `replaces` where the wallet sped it up. */
+  /** Once more with `replaces` where the wallet sped it up. After SIGN_TIMEOUT, of a wallet that answers late: `resume` it. */
   | { readonly step: "sent"; readonly txHash: Hex; readonly replaces: Hex | null }
   /** `orderId` is null where nothing waits for the keeper. */
   | { readonly step: "mined"; readonly txHash: Hex; readonly blockNumber: string; readonly orderId: string | null }

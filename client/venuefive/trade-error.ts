@@ -19,6 +19,8 @@ export type VenuefiveErrorCode =
   | "INVALID_STOP_LOSS"
   | "PRICE_UPDATE_MISSING"
   | "EXECUTION_FEE_TOO_HIGH"
+  // What was to be followed is no trade of this account's: nothing was done.
+  | "NOT_OWN_TRANSACTION"
   // What the wallet and the chain show, before anything is signed.
   | "WALLET_DISCONNECTED"
   | "WRONG_CHAIN"
@@ -87,10 +89,18 @@ export class VenuefiveTradeError extends Error {
   }
 }
 
-/** The same error with more to say. */
-export function withDetails(error: VenuefiveTradeError, more: Readonly<Record<string, unknown>>): VenuefiveTradeError {
-  const { code, message, outcome, stage, txHash, details, cause } = error;
-  return new VenuefiveTradeError(code, message, { outcome, stage, txHash, cause, details: { ...details, ...more } });
+/** Of a parameter that is not what it must be. */
+export const invalid = (field: string, expected: string): VenuefiveTradeError =>
+  new VenuefiveTradeError("INVALID_PARAMETERS", `${field} must be ${expected}`, { details: { field, expected } });
+
+/** The same error with more to say: the hash of its transaction where it has none. */
+export function withFacts(
+  error: VenuefiveTradeError,
+  { txHash, details }: Pick<VenuefiveErrorFacts, "txHash" | "details">,
+): VenuefiveTradeError {
+  const { code, message, outcome, stage, cause } = error;
+  const facts = { txHash: error.txHash ?? txHash ?? null, details: { ...error.details, ...details } };
+  return new VenuefiveTradeError(code, message, { outcome, stage, cause, ...facts });
 }
 
 /** A fault of ours may come after the send: its outcome is unknown. */

@@ -25,15 +25,16 @@ import {
   checkSlippage,
   checkSymbol,
   checkTriggers,
-  invalid,
   type OpenPositionParameters,
   triggerE10,
   type VenuefiveDirection,
 } from "./open-order.js";
 import { type TradingConfig, tradingConfig, type VenuefiveTradingOptions } from "./options.js";
 import { usdcE6, usdcText } from "./quantities.js";
+import { type ExpectedEvent, openEvent, orderEvent, slotEvent } from "./receipt-events.js";
+import { checkHash } from "./resume.js";
 import type { VenuefiveOperation, VenuefiveStep } from "./steps.js";
-import { VenuefiveTradeError } from "./trade-error.js";
+import { invalid, VenuefiveTradeError } from "./trade-error.js";
 import { type OperationOptions, type Prepare, Transact, type TransactionPlan } from "./transact.js";
 import type { Signer } from "./wallet.js";
 
@@ -90,6 +91,8 @@ export interface VenuefiveTrading {
   updateLimitOrder(parameters: UpdateLimitOrderParameters, options?: OperationOptions): Promise<Hex>;
   updateMargin(parameters: UpdateMarginParameters, options?: OperationOptions): Promise<Hex>;
   updateTpAndSl(parameters: UpdateTpAndSlParameters, options?: OperationOptions): Promise<Hex>;
+  /** Follows a trade that the account has sent before, by default until it is executed; resolves as that trade would. */
+  resume(txHash: Hex, options?: OperationOptions): Promise<Hex>;
 }
 
 /** The vendor's estimate: gas of the keeper's transaction with a tenth more, and a constant. */
@@ -120,7 +123,9 @@ class Trading implements VenuefiveTrading {
       await this.#guardSymbol(order);
       const feeWei = await this.#executionFeeWei();
       const call = openCall(this.#config.addresses.Trading, address, order, feeWei);
-      return { call: async () => call, spendsE6: order.collateralE6, isTwoStep: order.isMarket };
+      const { pairIndex, isMarket } = order;
+      const expects = [openEvent({ pairIndex, isMarket, isBuy: order.direction === "LONG" })];
+      return { call: async () => call, spendsE6: order.collateralE6, expects };
     });
     const { symbol, direction, size, leverage } = order;
     return { txHash, symbol, direction, size, leverage };
@@ -131,7 +136,7 @@ class Trading implements VenuefiveTrading {
     const pairIndex = checkIndex(parameters.pairIndex, "pairIndex");
     const tradeIndex = checkIndex(parameters.tradeIndex, "tradeIndex");
     const amountE6 = optionalAmountE6(parameters.closeAmountUsdc);
-    return this.#run("closePosition", options, (signer) => this.#closing(signer, pairIndex, tradeIndex, amountE6));
+    return this.#run("closePosition", options, (signer) => this.#closing(signer, pairIndex, tradeIndex, { amountE6 }));
   };
 
   readonly closeBySymbol = async (
@@ -140,11 +145,11 @@ class Trading implements VenuefiveTrading {
     options?: OperationOptions,
   ): Promise<Hex> => {
     const named = checkSymbol(symbol, this.#config.pairs);
-    const isLong = checkDirection(direction) === "LONG";
+    checkDirection(direction);
     return this.#run("closeBySymbol", options, async (signer, step) => {
       await this.#guardSymbol(named);
-      const tradeIndex = await this.#lowestMatch(signer, named.pairIndex, isLong, step);
-      return this.#closing(signer, named.pairIndex, tradeIndex, null);
+      const tradeIndex = await this.#lowestMatch(signer, named.pairIndex, direction, step);
+      return this.#closing(signer, named.pairIndex, tradeIndex, { direction });
     });
   };
 
@@ -154,7 +159,8 @@ class Trading implements VenuefiveTrading {
     const orderIndex = checkIndex(parameters.orderIndex, "orderIndex");
     return this.#run("cancelLimitOrder", options, async (signer) => {
       await this.#limitOrder(signer, pairIndex, orderIndex);
-      return oneStep(async () => cancelCall(this.#config.addresses.Trading, pairIndex, orderIndex));
+      const call = cancelCall(this.#config.addresses.Trading, pairIndex, orderIndex);
+      return spendless(async () => call, [slotEvent("OpenLimitCanceled", pairIndex, orderIndex)]);
     });
   };
 
@@ -174,7 +180,8 @@ class Trading implements VenuefiveTrading {
       const priceE10 = price ?? order.price;
       const triggers = checkTriggers(order.buy ? "LONG" : "SHORT", priceE10, tp ?? order.tp, sl ?? order.sl);
       const values = { priceE10, slippageE10: slippage ?? order.slippageP, ...triggers };
-      return oneStep(async () => updateLimitCall(this.#config.addresses.Trading, pairIndex, orderIndex, values));
+      const call = updateLimitCall(this.#config.addresses.Trading, pairIndex, orderIndex, values);
+      return spendless(async () => call, [slotEvent("OpenLimitUpdated", pairIndex, orderIndex)]);
     });
   };
 
@@ -192,7 +199,8 @@ class Trading implements VenuefiveTrading {
         const update = await this.#priceUpdate(pairIndex);
         return marginCall(this.#config.addresses.Trading, pairIndex, tradeIndex, { kind, amountE6, update });
       };
-      return { call, spendsE6: kind === "DEPOSIT" ? amountE6 : 0n, isTwoStep: false };
+      const expects = [slotEvent("MarginUpdated", pairIndex, tradeIndex)];
+      return { call, spendsE6: kind === "DEPOSIT" ? amountE6 : 0n, expects };
     });
   };
 
@@ -206,11 +214,21 @@ class Trading implements VenuefiveTrading {
     return this.#run("updateTpAndSl", options, async (signer) => {
       const trade = await this.#position(signer, pairIndex, tradeIndex);
       const triggers = { tpE10: tp ?? trade.tp, slE10: sl ?? trade.sl };
-      return oneStep(async () => {
+      const call = async () => {
         const update = await this.#priceUpdate(pairIndex);
         return triggersCall(this.#config.addresses.Trading, pairIndex, tradeIndex, { ...triggers, update });
-      });
+      };
+      // A take profit may be corrected; a stop loss beyond the oracle's price is left as it was, without a revert.
+      const tpEvent = tp === null ? [] : [slotEvent("TpUpdated", pairIndex, tradeIndex)];
+      const slEvent = sl === null ? [] : [slotEvent("SlUpdated", pairIndex, tradeIndex, { newSl: sl })];
+      return spendless(call, [...tpEvent, ...slEvent]);
     });
+  };
+
+  readonly resume = async (txHash: Hex, options?: OperationOptions): Promise<Hex> => {
+    const hash = checkHash(txHash);
+    const waitFor = options?.waitFor ?? "executed";
+    return new Transact(this.#config, this.#reader, "resume", { ...options, waitFor }).resume(hash);
   };
 
   #run(operation: VenuefiveOperation, options: OperationOptions | undefined, prepare: Prepare): Promise<Hex> {
@@ -218,8 +236,15 @@ class Trading implements VenuefiveTrading {
   }
 
   /** A full close is of exactly what is stored as collateral. */
-  async #closing(signer: Signer, pair: number, index: number, amountE6: bigint | null): Promise<TransactionPlan> {
+  async #closing(
+    signer: Signer,
+    pair: number,
+    index: number,
+    { amountE6 = null, direction }: { readonly amountE6?: bigint | null; readonly direction?: VenuefiveDirection },
+  ): Promise<TransactionPlan> {
     const trade = await this.#position(signer, pair, index);
+    // Another position may have taken the slot since it was found.
+    if (direction !== undefined && trade.buy !== (direction === "LONG")) throw noMatch(pair, direction);
     const whole = trade.initialPosToken;
     if (amountE6 !== null && amountE6 > whole)
       throw new VenuefiveTradeError("AMOUNT_TOO_LARGE", "closeAmountUsdc is more than the position's collateral", {
@@ -227,7 +252,7 @@ class Trading implements VenuefiveTrading {
       });
     const feeWei = await this.#executionFeeWei();
     const call = closeCall(this.#config.addresses.Trading, pair, index, amountE6 ?? whole, feeWei);
-    return { call: async () => call, spendsE6: 0n, isTwoStep: true };
+    return spendless(async () => call, [orderEvent(pair, { open: false })]);
   }
 
   async #position({ address }: Signer, pairIndex: number, tradeIndex: number) {
@@ -257,16 +282,14 @@ class Trading implements VenuefiveTrading {
   async #lowestMatch(
     { address }: Signer,
     pairIndex: number,
-    isLong: boolean,
+    direction: VenuefiveDirection,
     step: (step: VenuefiveStep) => void,
   ): Promise<number> {
+    const isLong = direction === "LONG";
     const rows = (await this.#reader.tradesOfPair(address, pairIndex)).filter(({ trade }) => trade.buy === isLong);
     const free = rows.filter(({ tradeInfo }) => !tradeInfo.beingMarketClosed).map(({ trade }) => Number(trade.index));
     if (free.length === 0 && rows.length > 0) throw beingClosed({ pairIndex });
-    if (free.length === 0)
-      throw new VenuefiveTradeError("NO_POSITION", "the account has no position of this symbol and direction", {
-        details: { pairIndex, direction: isLong ? "LONG" : "SHORT" },
-      });
+    if (free.length === 0) throw noMatch(pairIndex, direction);
     const tradeIndex = Math.min(...free);
     step({ step: "matched", pairIndex, tradeIndex, matchCount: free.length });
     return tradeIndex;
@@ -315,7 +338,9 @@ class Trading implements VenuefiveTrading {
   }
 }
 
-const oneStep = (call: TransactionPlan["call"]): TransactionPlan => ({ call, spendsE6: 0n, isTwoStep: false });
+const spendless = (call: TransactionPlan["call"], expects: readonly ExpectedEvent[]): TransactionPlan => ({
+  ...{ call, spendsE6: 0n, expects },
+});
 
 const ifGiven = <T, R>(value: T | undefined, check: (value: T) => R): R | null =>
   value === undefined ? null : check(value);
@@ -337,6 +362,11 @@ const nothingToChange = (): VenuefiveTradeError =>
 
 const beingClosed = (details: Readonly<Record<string, unknown>>): VenuefiveTradeError =>
   new VenuefiveTradeError("ALREADY_BEING_CLOSED", "the position is being closed already", { details });
+
+const noMatch = (pairIndex: number, direction: VenuefiveDirection): VenuefiveTradeError =>
+  new VenuefiveTradeError("NO_POSITION", "the account has no position of this symbol and direction", {
+    details: { pairIndex, direction },
+  });
 
 const withoutPrice = (message: string, cause?: unknown): VenuefiveTradeError =>
   new VenuefiveTradeError("PRICE_UPDATE_MISSING", message, { cause });

@@ -2,20 +2,22 @@
  * One operation from its checks to its end: funds, approval, simulation, signature, block, keeper. Invariant: the wallet is
  * asked only for what the newest state of the chain would take.
  */
-import type { Address, Hex } from "viem";
+import type { Address, Hex, TransactionReceipt } from "viem";
 import { unavailable } from "./chain-node.js";
 import type { ChainReader } from "./chain-reader.js";
 import { approveCall, type ContractCall } from "./contract-calls.js";
-import { executed, orderIdOf } from "./execution.js";
+import { executed } from "./execution.js";
 import { type Mined, TransactionFollower } from "./follow.js";
 import { checkedWaitFor, type TradingConfig, type WaitFor } from "./options.js";
 import { usdcText } from "./quantities.js";
+import { eventOf, type ExpectedEvent } from "./receipt-events.js";
+import { notFollowed, type SentBefore, sentBefore } from "./resume.js";
 import { isWithoutFunds, revertReason } from "./rpc-errors.js";
 import { nextTurn } from "./send-turns.js";
 import type { OnStep, VenuefiveOperation, VenuefiveStep } from "./steps.js";
-import { typedError, VenuefiveTradeError, type VenuefiveStage, withDetails } from "./trade-error.js";
-import { connectedSigner, nonceUsed, send, type SentTransaction, type Signer } from "./wallet.js";
-import { reportListener } from "./report-listener.js";
+import { typedError, VenuefiveTradeError, type VenuefiveStage, withFacts } from "./trade-error.js";
+import { connectedSigner, nonceUsed, send, type SentTransaction, type Signer, walletAddress } from "./wallet.js";
+import { callListener } from "./call-listener.js";
 import { pause } from "./within.js";
 
 /** Of one call, in the place of what was set for all. */
@@ -30,8 +32,8 @@ export interface TransactionPlan {
   readonly call: () => Promise<ContractCall>;
   /** USDC that the storage will pull. */
   readonly spendsE6: bigint;
-  /** The keeper ends it. */
-  readonly isTwoStep: boolean;
+  /** What its receipt shows where the contract does it. One that names an order is ended by the keeper. */
+  readonly expects: readonly ExpectedEvent[];
 }
 
 export type Prepare = (signer: Signer, step: (step: VenuefiveStep) => void) => Promise<TransactionPlan>;
@@ -64,14 +66,14 @@ export class Transact {
 
   /** Resolves with the hash under which the transaction is on its way, or in its block. */
   async run(prepare: Prepare): Promise<Hex> {
-    const { walletClient } = this.#config;
-    if (walletClient === null) throw new VenuefiveTradeError("WALLET_DISCONNECTED", "no wallet is connected");
-    const endTurn = await nextTurn(walletClient);
+    const address = await walletAddress(this.#config, this.#reader);
+    const endTurn = await nextTurn(address);
     let sent: SentTransaction;
     let signer: Signer;
     let plan: TransactionPlan;
     try {
-      signer = await connectedSigner(this.#config, this.#reader);
+      signer = await connectedSigner(this.#config, this.#reader, address);
+      await this.#reader.node.caughtUp();
       plan = await prepare(signer, this.#step);
       sent = await this.#sent(signer, plan);
     } catch (error) {
@@ -79,11 +81,24 @@ export class Transact {
       throw this.#told(error);
     }
     const mining = this.#mined(signer, sent, "trade").finally(endTurn);
-    if (this.#waitFor !== "sent") return this.#concluded(signer, plan, mining);
+    if (this.#waitFor !== "sent") return this.#concluded(signer, plan.expects, mining);
     // The caller has the hash and asked for no more; the turn ends with the block all the same.
     mining.catch(() => {});
     if (sent.doubt !== null) throw this.#told(sent.doubt);
     return sent.hash;
+  }
+
+  /** It takes no turn, since it asks for no signature. */
+  async resume(txHash: Hex): Promise<Hex> {
+    let signer: Signer;
+    let before: SentBefore;
+    try {
+      signer = await connectedSigner(this.#config, this.#reader, await walletAddress(this.#config, this.#reader));
+      before = await sentBefore(this.#config, this.#reader, signer, txHash);
+    } catch (error) {
+      throw notFollowed(error, txHash);
+    }
+    return this.#concluded(signer, before.expects, this.#mined(signer, before.sent, "trade"));
   }
 
   async #sent(signer: Signer, plan: TransactionPlan): Promise<SentTransaction> {
@@ -94,23 +109,31 @@ export class Transact {
     return this.#send(signer, call, "trade");
   }
 
-  async #concluded(signer: Signer, plan: TransactionPlan, mining: Promise<Mined>): Promise<Hex> {
+  async #concluded(signer: Signer, expects: readonly ExpectedEvent[], mining: Promise<Mined>): Promise<Hex> {
+    let txHash: Hex | null = null;
     try {
       const { receipt, hash } = await mining;
-      const orderId = plan.isTwoStep ? orderIdOf(receipt, this.#config.addresses.Trading, signer.address) : null;
+      txHash = hash;
+      const { orderId, missing } = this.#shownIn(receipt, signer, expects);
       const id = orderId === null ? null : String(orderId);
-      this.#step({ step: "mined", txHash: hash, blockNumber: String(receipt.blockNumber), orderId: id });
-      if (this.#waitFor !== "executed" || !plan.isTwoStep) return hash;
-      if (orderId === null || id === null)
-        throw new VenuefiveTradeError("UNEXPECTED_RECEIPT", "the receipt shows no order for the keeper", {
-          ...{ outcome: "unknown", txHash: hash },
-        });
-      const execution = await executed(this.#config, this.#reader, { receipt, orderId });
-      this.#step({ step: "executed", txHash: hash, orderId: id, ...execution });
-      return hash;
+      this.#step({ step: "mined", txHash, blockNumber: String(receipt.blockNumber), orderId: id });
+      if (missing !== undefined) throw unexpected(txHash, missing);
+      if (this.#waitFor !== "executed" || orderId === null || id === null) return txHash;
+      const waiting = { receipt, orderId, trader: signer.address };
+      const execution = await executed(this.#config, this.#reader, waiting);
+      this.#step({ step: "executed", txHash, orderId: id, ...execution });
+      return txHash;
     } catch (error) {
-      throw this.#told(error);
+      throw this.#told(error, txHash);
     }
+  }
+
+  /** A receipt of success alone proves nothing: the contract may have left things as they were, or done something else. */
+  #shownIn(receipt: TransactionReceipt, { address }: Signer, expects: readonly ExpectedEvent[]) {
+    const { Trading } = this.#config.addresses;
+    const events = expects.map((event) => eventOf(receipt, Trading, address, event));
+    const orderId = events.map((args) => args?.["orderId"]).find((id) => typeof id === "bigint") ?? null;
+    return { orderId, missing: expects.find((_, at) => events[at] === null)?.name };
   }
 
   /** An approval is for nothing where the order after it cannot be paid. */
@@ -207,8 +230,11 @@ export class Transact {
 
   async #send(signer: Signer, call: ContractCall, stage: VenuefiveStage): Promise<SentTransaction> {
     const afterBlock = await this.#reader.node.blockNumber();
-    const sent = await send(this.#config, signer, { call, stage, afterBlock });
-    if (stage === "trade") this.#step({ step: "sent", txHash: sent.hash, replaces: null });
+    const show = (txHash: Hex): void => {
+      if (stage === "trade") this.#step({ step: "sent", txHash, replaces: null });
+    };
+    const sent = await send(this.#config, signer, { call, stage, afterBlock, onLate: show });
+    show(sent.hash);
     return sent;
   }
 
@@ -216,27 +242,37 @@ export class Transact {
     const replaced = (txHash: Hex, replaces: Hex): void => {
       if (stage === "trade") this.#step({ step: "sent", txHash, replaces });
     };
-    const mined = await new TransactionFollower(this.#config, this.#reader, sent, { stage, replaced }).mined();
-    nonceUsed(signer, sent);
-    return mined;
+    const following = new TransactionFollower(this.#config, this.#reader, sent, { stage, replaced }).mined();
+    return following.then(
+      (mined) => {
+        nonceUsed(signer, sent);
+        return mined;
+      },
+      (error: unknown) => {
+        // Reverted, cancelled or replaced: in a block all the same.
+        if (error instanceof VenuefiveTradeError && error.outcome === "failed") nonceUsed(signer, sent);
+        throw error;
+      },
+    );
   }
 
   /** A listener's own failure is its own: an order is under way. */
   readonly #step = (step: VenuefiveStep): void => {
-    for (const listener of this.#listeners)
-      try {
-        listener({ ...step, operation: this.#operation });
-      } catch (error) {
-        reportListener(error);
-      }
+    for (const listener of this.#listeners) callListener(() => listener({ ...step, operation: this.#operation }));
   };
 
-  /** Says too which approval went before. */
-  #told(thrown: unknown): VenuefiveTradeError {
-    const error = typedError(thrown);
-    return this.#approveTxHash === null ? error : withDetails(error, { approveTxHash: this.#approveTxHash });
+  /** With the hash of what was sent, and which approval went before. */
+  #told(thrown: unknown, txHash: Hex | null = null): VenuefiveTradeError {
+    const approveTxHash = this.#approveTxHash;
+    if (txHash === null && approveTxHash === null) return typedError(thrown);
+    return withFacts(typedError(thrown), { txHash, details: approveTxHash === null ? {} : { approveTxHash } });
   }
 }
+
+const unexpected = (txHash: Hex, missing: string): VenuefiveTradeError =>
+  new VenuefiveTradeError("UNEXPECTED_RECEIPT", `the receipt does not show what was asked: it has no ${missing}`, {
+    ...{ outcome: "unknown", txHash, details: { missing } },
+  });
 
 const isAboutAllowance = ({ details }: VenuefiveTradeError): boolean =>
   typeof details["reason"] === "string" && ABOUT_ALLOWANCE.test(details["reason"]);

@@ -2,12 +2,21 @@
  * Whoever signs: a key in this process, or a wallet behind EIP-1193. `send` is the only place where a signature is asked for.
  * Invariant: it rejects with the outcome `notSent` only where nothing can have left.
  */
-import { type Account, type Address, type Client, type Hex, keccak256, type LocalAccount } from "viem";
+import {
+  type Account,
+  type Address,
+  type Client,
+  type Hex,
+  keccak256,
+  type LocalAccount,
+  type Transaction,
+} from "viem";
 import {
   estimateFeesPerGas,
   estimateGas,
   getAddresses,
   getChainId,
+  getTransaction,
   getTransactionCount,
   sendRawTransaction,
   sendTransaction,
@@ -15,6 +24,7 @@ import {
 import type { ChainReader } from "./chain-reader.js";
 import { type ContractCall, callData } from "./contract-calls.js";
 import type { TradingConfig } from "./options.js";
+import { isSame } from "./receipt-events.js";
 import {
   isDisconnection,
   isNodeRefusal,
@@ -53,11 +63,19 @@ const GAS_MARGIN_PERCENT = 125n;
 /** By wallet client: the lowest nonce that is certainly free. A node that lags would give one out twice. */
 const freeNonces = new WeakMap<Client, number>();
 
-/** The connected account on the right chain, as the wallet shows it now. */
-export async function connectedSigner(config: TradingConfig, reader: ChainReader): Promise<Signer> {
+/** Of the account that an order is of from its call on. */
+export async function walletAddress({ walletClient }: TradingConfig, reader: ChainReader): Promise<Address> {
+  if (walletClient === null) throw disconnected("no wallet is connected");
+  return walletClient.account?.address ?? (await accountOf(walletClient, reader)).address;
+}
+
+/** The connected account on the right chain, as the wallet shows it now: still `address`. */
+export async function connectedSigner(config: TradingConfig, reader: ChainReader, address: Address): Promise<Signer> {
   const client = config.walletClient;
   if (client === null) throw disconnected("no wallet is connected");
   const account = await accountOf(client, reader);
+  if (!isSame(account.address, address))
+    throw disconnected("the wallet shows another account than when it was called", { details: { address } });
   await checkChain(config, client, reader);
   return { client, account, address: account.address };
 }
@@ -71,7 +89,7 @@ async function accountOf(client: Client, reader: ChainReader): Promise<Account> 
     if (address === undefined) throw disconnected("the wallet shows no account");
     return { address, type: "json-rpc" };
   }
-  if (!shown.some((address) => address.toLowerCase() === given.address.toLowerCase()))
+  if (!shown.some((address) => isSame(address, given.address)))
     throw disconnected("the wallet no longer shows this account", { details: { address: given.address } });
   return given;
 }
@@ -100,15 +118,19 @@ async function asked<T>(reader: ChainReader, work: Promise<T>): Promise<T> {
   }
 }
 
+export interface SendRequest {
+  readonly call: ContractCall;
+  readonly stage: VenuefiveStage;
+  readonly afterBlock: bigint;
+  /** The wallet has sent after SIGN_TIMEOUT. */
+  readonly onLate: (hash: Hex) => void;
+}
+
 /** Asks for the signature, and sends. */
 export async function send(
   config: TradingConfig,
   signer: Signer,
-  {
-    call,
-    stage,
-    afterBlock,
-  }: { readonly call: ContractCall; readonly stage: VenuefiveStage; readonly afterBlock: bigint },
+  { call, stage, afterBlock, onLate }: SendRequest,
 ): Promise<SentTransaction> {
   const sent = { call, data: callData(call), from: signer.address, afterBlock };
   if (signer.account.type === "local") {
@@ -121,7 +143,7 @@ export async function send(
       throw error;
     }
   }
-  return { ...sent, hash: await sendByWallet(config, signer, sent, stage), nonce: null, doubt: null };
+  return { ...sent, hash: await sendByWallet(config, signer, sent, { stage, onLate }), nonce: null, doubt: null };
 }
 
 /** After the nonce is used in a block. */
@@ -129,12 +151,22 @@ export function nonceUsed({ client }: Signer, { nonce }: SentTransaction): void 
   if (nonce !== null) freeNonces.set(client, Math.max(freeNonces.get(client) ?? 0, nonce + 1));
 }
 
+/** As the wallet's own node shows it; null where that gives nothing. */
+export async function seenByWallet(
+  { walletClient }: TradingConfig,
+  reader: ChainReader,
+  hash: Hex,
+): Promise<Transaction | null> {
+  if (walletClient === null) return null;
+  return reader.node.within<Transaction>(getTransaction(walletClient, { hash })).catch(() => null);
+}
+
 /** The wallet chooses nonce and gas, shows the order to its user, and sends. */
 async function sendByWallet(
   config: TradingConfig,
   { client, account }: Signer,
   { call, data }: Pick<SentTransaction, "call" | "data">,
-  stage: VenuefiveStage,
+  { stage, onLate }: Pick<SendRequest, "stage" | "onLate">,
 ): Promise<Hex> {
   const { address: to, value } = call;
   // The chain goes along: viem compares it with the wallet's once more, right before the wallet asks.
@@ -146,12 +178,12 @@ async function sendByWallet(
   } catch (error) {
     throw walletRefusal(error, stage);
   }
-  if (hash === TIMED_OUT)
-    throw new VenuefiveTradeError("SIGN_TIMEOUT", "the wallet has not answered; it may still sign and send", {
-      outcome: "unknown",
-      stage,
-    });
-  return hash;
+  if (hash !== TIMED_OUT) return hash;
+  // A late refusal changes nothing of what was reported.
+  work.then(onLate, () => {});
+  throw new VenuefiveTradeError("SIGN_TIMEOUT", "the wallet has not answered; it may still sign and send", {
+    ...{ outcome: "unknown", stage },
+  });
 }
 
 /** Signed here, so the hash is known before anything leaves. */

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 /** The hook in a page's document, over the local venuefive. */
 import { act, cleanup, render, renderHook } from "@testing-library/react";
-import { createElement, type ReactNode, StrictMode } from "react";
+import { createElement, type ReactNode, StrictMode, useCallback, useEffect } from "react";
 import { renderToString } from "react-dom/server";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import {
@@ -21,7 +21,7 @@ const ORDER = {
 const REJECTED = Object.assign(new Error("User rejected the request."), { code: 4001 });
 const OPERATIONS = [
   ...["openPosition", "closePosition", "closeBySymbol", "cancelLimitOrder", "updateLimitOrder"],
-  ...["updateMargin", "updateTpAndSl", "reset"],
+  ...["updateMargin", "updateTpAndSl", "resume", "reset"],
 ] as const;
 
 let world: VenuefiveWorld;
@@ -44,6 +44,29 @@ afterEach(() => {
 function Page({ options }: { readonly options?: UseVenuefiveTradeParameters }) {
   const { status, isIdle } = useVenuefiveTrade(options);
   return createElement("p", null, `${status} ${isIdle}`);
+}
+
+interface ClosingProps {
+  readonly close: () => Promise<unknown>;
+  readonly isConnected: boolean;
+  readonly collect: (close: Promise<unknown>) => void;
+}
+
+/** Closes by itself once a wallet is there; effects of a child run before those of its parent. */
+function Child({ close, isConnected, collect }: ClosingProps) {
+  useEffect(() => {
+    if (isConnected) collect(close());
+  }, [close, isConnected, collect]);
+  return null;
+}
+
+function Parent({
+  options,
+  collect,
+}: Pick<ClosingProps, "collect"> & { readonly options: UseVenuefiveTradeParameters }) {
+  const { closeBySymbol } = useVenuefiveTrade(options);
+  const close = useCallback(() => closeBySymbol("BTC", "LONG"), [closeBySymbol]);
+  return createElement(Child, { close, collect, isConnected: options.walletClient !== undefined });
 }
 
 const hook = (parameters: UseVenuefiveTradeParameters, wrapper?: (props: { children: ReactNode }) => ReactNode) =>
@@ -188,6 +211,32 @@ describe("the hook of venuefive", () => {
     const { txHash } = await act(() => result.current.openPosition(ORDER));
     expect(result.current.data).toMatchObject({ txHash });
     expect(signed()).toEqual(["approve", "openTrade"]);
+  });
+
+  it("gives a child's effect the clients of the same render", async () => {
+    const { options } = await startStand(world);
+    const results: Promise<unknown>[] = [];
+    const collect = (close: Promise<unknown>): void => void results.push(refusal(close));
+    const { rerender } = render(createElement(Parent, { options: { ...options, walletClient: undefined }, collect }));
+    rerender(createElement(Parent, { options, collect }));
+    await act(() => Promise.all(results));
+    expect(await Promise.all(results)).toMatchObject([{ code: "NO_POSITION" }]);
+  });
+
+  it("leaves a listener's own rejection to the page, and no rejection unhandled", async () => {
+    const { options } = await startStand(world);
+    const reported: unknown[] = [];
+    vi.stubGlobal("reportError", (error: Error) => reported.push(error.message));
+    const { result } = hook({
+      ...options,
+      onStep: async ({ step }) => {
+        if (step === "sign") throw new Error("of a step");
+      },
+      onSuccess: () => Promise.reject(new Error("of the success")),
+    });
+    await act(() => result.current.openPosition(ORDER));
+    vi.unstubAllGlobals();
+    expect(reported).toEqual(["of a step", "of the success"]);
   });
 
   it("renders on a server as idle, and asks nobody", async () => {

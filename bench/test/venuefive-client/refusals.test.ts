@@ -3,6 +3,7 @@ import type { Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { OpenPositionParameters } from "../../../client/venuefive/open-order.js";
 import type { TradingClock } from "../../../client/venuefive/options.js";
+import type { VenuefiveStepEvent } from "../../../client/venuefive/steps.js";
 import { minedReceipt } from "../../sim/chain/chain-rpc.js";
 import { startVenuefive, type VenuefiveWorld } from "../../sim/venuefive/world.js";
 import { keyClients, nextKey, PATIENT, refusal, type Stand, startStand } from "./stand.js";
@@ -290,6 +291,31 @@ describe("a chain or a wallet that does not answer", () => {
     expect(error).toMatchObject({ code: "SIGN_TIMEOUT", outcome: "unknown", stage: "approve", txHash: null });
     expect(await Promise.all(calls)).toMatchObject([{ code: "USER_REJECTED" }]);
     expect(stand.signed()).toEqual(["approve", "approve"]);
+  });
+
+  it("shows the hash of a wallet that answers after its time", async () => {
+    const clock = clockOfEnds();
+    const stand = await opened();
+    let show = (_: unknown): void => {};
+    const shown = new Promise((resolve) => {
+      show = resolve;
+    });
+    const onStep = (event: VenuefiveStepEvent): void => {
+      if (event.step === "sent") show(event);
+    };
+    const trading = stand.with({ clock, onStep });
+    let answer = (_: Hex): void => {};
+    stand.wallet.next = () => {
+      setImmediate(clock.end);
+      return new Promise((resolve) => {
+        answer = resolve;
+      });
+    };
+    const error = await refusal(trading.closePosition(SLOT));
+    expect(error).toMatchObject({ code: "SIGN_TIMEOUT", outcome: "unknown", txHash: null });
+    const txHash = `0x${"ab".repeat(32)}` as const;
+    answer(txHash);
+    expect(await shown).toMatchObject({ step: "sent", operation: "closePosition", txHash, replaces: null });
   });
 
   it("leaves unknown what a wallet that fails has sent", async () => {

@@ -121,7 +121,7 @@ export class InjectedWallet {
   async #request(request: Parameters<Handler>[0]): Promise<unknown> {
     if (request.method === "eth_accounts") return this.accounts;
     if (request.method === "eth_chainId") return `0x${this.chainId.toString(16)}`;
-    if (request.method !== "eth_sendTransaction") return this.node.forward(request);
+    if (request.method !== "eth_sendTransaction") return this.node.request(request);
     const [{ to, data, value = "0x0" }] = request.params as unknown as [{ to: Address; data: Hex; value?: Hex }];
     const call = { to, data, value: BigInt(value) };
     this.asked.push({ ...call, name: decodeFunctionData({ abi: [...TRADING, ...USDC], data }).functionName });
