@@ -117,7 +117,7 @@ describe("the index of events", () => {
       wrong.slip = slip;
       // The higher safe head of the right one is a block of the other too, where it has named a lower one.
       wrong.newest = 50_010;
-      expect(await begun([wrong, right])).toMatchObject({ sinceBlock: 50_001 });
+      expect(await begun([wrong, right], LONG_MS)).toMatchObject({ sinceBlock: 50_001 });
     });
 
     it("begins at the higher of two heads that both endpoints have", async () => {
