@@ -73,7 +73,7 @@ export class VenuefiveHistory {
     const seenAtMs = () => this.#index.seenAtMs;
     this.#pages = new HistoryPages({ book, reader, symbolOf, isDollarBased, older, seenAtMs });
     const tail = new ChainTail({ chain, decoder, clock });
-    this.#lookup = new OrderLookup({ chain, book, reader, tail, decoder, symbolOf, isDollarBased, seenAtMs });
+    this.#lookup = new OrderLookup({ chain, book, reader, tail, decoder, symbolOf, isDollarBased, seenAtMs, clock });
   }
 
   /** Resolves when the first look at the chain has ended, whatever it found. */

@@ -90,7 +90,7 @@ const later =
   (...events: readonly VenuefiveEvent[]) =>
   (): ChainAnswer<Tail> => ({
     kind: "value",
-    value: { events, toBlock: 120 },
+    value: { events, toBlock: Math.max(120, ...events.map(({ block }) => block)) },
   });
 
 describe("the look for an order", () => {
