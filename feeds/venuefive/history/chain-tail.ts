@@ -58,7 +58,8 @@ export class ChainTail {
     this.#parts = parts;
   }
 
-  async read(from: number, options: CallOptions): Promise<ChainAnswer<Tail>> {
+  /** `least`: a block that who asks has seen; what was read before that came is not shared with it. */
+  async read(from: number, options: CallOptions, least = 0): Promise<ChainAnswer<Tail>> {
     const { clock } = this.#parts;
     const deadline = new Deadline(clock, options);
     for (;;) {
@@ -69,7 +70,7 @@ export class ChainTail {
       if (shared === null || !isFresh) return this.#ask(from, left);
       const waited = await within(clock, shared.answer, left.timeoutMs);
       if (!waited.done) return NO_TIME;
-      if (waited.value.kind === "value") return waited.value;
+      if (waited.value.kind === "value" && waited.value.value.toBlock >= least) return waited.value;
       if (this.#shared === shared) this.#shared = null;
     }
   }

@@ -95,12 +95,12 @@ export class OrderLookup {
     const kept = await this.#parts.reader.ofTransaction(hash);
     if (kept.length > 0) return this.#ofEvents(asked, kept, at, deadline);
     const receipt = await this.#anywhere(deadline, (endpoint, left) => endpoint.transaction(hash, left), isSome);
-    if (receipt.kind === "failed") return failureOf(receipt);
+    if (receipt.kind === "failed") return tailFailure(receipt);
     const { value } = receipt;
     if (value === null) return this.#unmined(hash, at, deadline);
     if (!value.hasSucceeded) return this.#ok(at, { kind: "transaction", txHash: hash, status: "REVERTED" });
     const header = await this.#anywhere(deadline, (endpoint, left) => endpoint.header(value.block, left), isSome);
-    if (header.kind === "failed") return failureOf(header);
+    if (header.kind === "failed") return tailFailure(header);
     if (header.value?.hash !== value.blockHash)
       return failedChainRead("VENUE_ERROR", "endpoints differ on the transaction's block");
     const { timeMs } = header.value;
@@ -170,7 +170,7 @@ export class OrderLookup {
       (endpoint, left) => endpoint.knows(hash, left),
       (value) => value,
     );
-    if (known.kind === "failed") return failureOf(known);
+    if (known.kind === "failed") return tailFailure(known);
     return this.#ok(at, known.value ? { kind: "transaction", txHash: hash, status: "PENDING" } : null);
   }
 
@@ -206,7 +206,7 @@ export class OrderLookup {
     const whole = await this.#readTail(at.block + 1, deadline);
     const isFar = whole.kind === "failed" && whole.code === "LAGGING" && from > at.block + 1;
     const answer = isFar ? await this.#readTail(from, deadline) : whole;
-    if (answer.kind !== "value") return failureOf(answer);
+    if (answer.kind !== "value") return tailFailure(answer);
     return answer.value.toBlock < least ? BEHIND : { ok: true, value: answer.value };
   }
 
@@ -269,7 +269,7 @@ function beforeIndex({ since }: IndexCursor): NoRead {
   return failedChainRead("BEFORE_INDEX", `the index begins at block ${since.block}`);
 }
 
-function failureOf({ code, message, retryAfterMs }: FailedAnswer): NoRead {
+export function tailFailure({ code, message, retryAfterMs }: FailedAnswer): NoRead {
   if (code === "PRUNED") return failedChainRead("BEFORE_INDEX", message);
   const isOwn = code === "LAGGING" || code === "INCONSISTENT" || code === "FORKED";
   return failedChainRead(isOwn ? "VENUE_ERROR" : code, message, retryAfterMs);
