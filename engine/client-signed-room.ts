@@ -58,6 +58,15 @@ export interface ClientSignedPosition {
   readonly isBeingClosed: boolean;
 }
 
+/** Names one position: a slot is used again after a close. */
+export type PositionSlot = Pick<ClientSignedPosition, "pairIndex" | "index" | "openedAtMs">;
+
+/** Positions that were there before `block`, and are not in it. */
+export interface GonePositions {
+  readonly gone: readonly PositionSlot[];
+  readonly block: number;
+}
+
 export type LimitOrderType = "LIMIT" | "STOP_LIMIT";
 export type LimitOrderStatus = "OPEN" | "FILLED" | "CANCELED" | "EXPIRED";
 
@@ -202,6 +211,12 @@ export interface ClientSignedRoom {
   onBlock(listener: (block: number) => void): () => void;
   readPositions(address: string, options: CallOptions): Promise<ChainRead<readonly ClientSignedPosition[]>>;
   readOpenOrders(address: string, options: CallOptions): Promise<ChainRead<readonly ClientSignedOrder[]>>;
+  /** Those of them that the venue itself closed. */
+  readLiquidated(
+    address: string,
+    gone: GonePositions,
+    options: CallOptions,
+  ): Promise<ChainRead<readonly PositionSlot[]>>;
   readBalances(address: string, options: CallOptions): Promise<ChainRead<ClientSignedBalances>>;
   readClosedTrades(
     address: string,

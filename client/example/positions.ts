@@ -64,7 +64,7 @@ export async function readAccount(
   };
 }
 
-interface StoredTrade {
+export interface StoredTrade {
   readonly pairIndex: bigint;
   readonly index: bigint;
   readonly initialPosToken: bigint;

@@ -7,10 +7,11 @@
  * more addresses than that are read less often than each block. Keys take turns, and of a key's addresses the one that waits
  * longest goes first; a key that is limited waits alone.
  */
-import type { ClientSignedPosition, ClientSignedRoom } from "../client-signed-room.js";
+import type { ChainRead, ClientSignedPosition, ClientSignedRoom, PositionSlot } from "../client-signed-room.js";
 import type { Clock, TimerHandle } from "../domain/clock.js";
 import { within } from "../domain/deadline.js";
 import type { Logger } from "../domain/logger.js";
+import type { CallOptions } from "../ports.js";
 import { SharedRoom } from "../domain/shared-room.js";
 import { LIMITED_PAUSE_MS, LOOK_TIMEOUT_MS } from "./account-reads.js";
 import { NO_ANSWER_YET } from "./coverage.js";
@@ -28,6 +29,8 @@ export interface ChainWatch {
   /** Null before the first answer. */
   readonly positions: readonly ClientSignedPosition[] | null;
   readonly asOfMs: number | null;
+  /** Of those that the read before had, and the last has not, those that the venue itself closed. */
+  readonly liquidated: readonly ClientSignedPosition[];
   /** It has been read, or it is known why it cannot be. */
   readonly isSettled: boolean;
   coverage(): Coverage;
@@ -54,12 +57,15 @@ interface Watch extends ChainWatch {
   readonly listeners: Set<() => void>;
   positions: readonly ClientSignedPosition[] | null;
   asOfMs: number | null;
+  liquidated: readonly ClientSignedPosition[];
   isSettled: boolean;
   error: CoverageError | null;
   isDue: boolean;
   /** Monotonic; of its last look. */
   lookedNs: number;
 }
+
+type GoodRead = Extract<ChainRead<readonly ClientSignedPosition[]>, { ok: true }>;
 
 const ADDRESSES_MAX = 1_000;
 const IN_FLIGHT_MAX = 4;
@@ -133,7 +139,7 @@ export class ChainPortfolio {
   #watch(address: string, key: string | null): Watch {
     const payer = this.#payer(key);
     const watch: Watch = {
-      ...{ address, payer, listeners: new Set<() => void>(), positions: null, asOfMs: null },
+      ...{ address, payer, listeners: new Set<() => void>(), positions: null, asOfMs: null, liquidated: [] },
       ...{ isSettled: false, error: null, isDue: true, lookedNs: -1 },
       coverage: () => this.#coverageOf(watch),
     };
@@ -219,7 +225,8 @@ export class ChainPortfolio {
     payer.lookedNs = watch.lookedNs;
     this.#running.add(watch.address);
     const { lane, error: before } = { lane: watch.isSettled ? "background" : "read", error: watch.error } as const;
-    const read = await this.#read(watch, lane);
+    const read = await this.#ask(lane, payer, (options) => this.room.readPositions(watch.address, options));
+    const liquidated = read.ok ? await this.#liquidated(watch, read) : watch.liquidated;
     this.#running.delete(watch.address);
     const wasSettled = watch.isSettled;
     watch.isSettled = true;
@@ -227,6 +234,7 @@ export class ChainPortfolio {
       watch.error = null;
       watch.positions = read.value;
       watch.asOfMs = read.asOfMs;
+      watch.liquidated = liquidated;
     } else {
       watch.error = { code: read.code, message: read.message };
       const isLimited = read.code === "RATE_LIMITED" || read.code === "BREAKER_OPEN";
@@ -239,12 +247,27 @@ export class ChainPortfolio {
     this.#pump();
   }
 
+  /** Empty also where the venue's events cannot be read: those positions are closed, which is true of all of them. */
+  async #liquidated(watch: Watch, read: GoodRead): Promise<readonly ClientSignedPosition[]> {
+    const gone = (watch.positions ?? []).filter((one) => !read.value.some((other) => isSame(one, other)));
+    if (gone.length === 0) return [];
+    const { address, payer } = watch;
+    const taken = await this.#ask("background", payer, (options) =>
+      this.room.readLiquidated(address, { gone, block: read.block }, options),
+    );
+    return taken.ok ? gone.filter((one) => taken.value.some((other) => isSame(one, other))) : [];
+  }
+
   /** A bug of the room must not end the watch: it counts as an unreadable reply. */
-  async #read({ address, payer }: Watch, lane: "background" | "read") {
+  async #ask<T>(
+    lane: "background" | "read",
+    { key: payer }: Payer,
+    read: (options: CallOptions) => Promise<ChainRead<T>>,
+  ): Promise<ChainRead<T>> {
     const failed = (code: "TIMEOUT" | "BAD_RESPONSE", message: string) =>
       ({ ok: false, code, message, retryAfterMs: null }) as const;
     try {
-      const asked = this.room.readPositions(address, { timeoutMs: LOOK_TIMEOUT_MS, lane, payer: payer.key });
+      const asked = read({ timeoutMs: LOOK_TIMEOUT_MS, lane, payer });
       const answer = await within(this.#clock, asked, LOOK_TIMEOUT_MS + GRACE_MS);
       return answer.done ? answer.value : failed("TIMEOUT", `no answer within ${LOOK_TIMEOUT_MS} ms`);
     } catch (error) {
@@ -257,4 +280,9 @@ export class ChainPortfolio {
   #nowMs(): number {
     return this.#clock.monoNs() / 1e6;
   }
+}
+
+/** A slot is used again after a close. */
+function isSame(one: PositionSlot, other: PositionSlot): boolean {
+  return one.pairIndex === other.pairIndex && one.index === other.index && one.openedAtMs === other.openedAtMs;
 }

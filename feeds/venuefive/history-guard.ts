@@ -14,7 +14,7 @@ import type { PairGuard } from "./market/pair-guard.js";
 /** What is known of the past: events of the contracts, indexed. */
 export interface HistoryPart
   extends OrderHistory,
-    Pick<ClientSignedRoom, "readClosedTrades" | "readOrders" | "findOrder" | "start" | "stop"> {
+    Pick<ClientSignedRoom, "readClosedTrades" | "readLiquidated" | "readOrders" | "findOrder" | "start" | "stop"> {
   status(): ClientSignedStatus["index"];
 }
 
@@ -62,6 +62,10 @@ export class GuardedHistory implements HistoryPart {
   /** Without a symbol and a size: the state has them. */
   placedOrders(...args: Parameters<HistoryPart["placedOrders"]>) {
     return this.#history.placedOrders(...args);
+  }
+
+  readLiquidated(...args: Parameters<HistoryPart["readLiquidated"]>) {
+    return this.#history.readLiquidated(...args);
   }
 
   readClosedTrades(...[address, query, options]: Parameters<HistoryPart["readClosedTrades"]>) {

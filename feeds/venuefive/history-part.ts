@@ -41,6 +41,7 @@ export function createHistoryPart(
     readClosedTrades: (...args) => history.readClosedTrades(...args),
     readOrders: (...args) => history.readOrders(...args),
     placedOrders: (...args) => history.placedOrders(...args),
+    readLiquidated: (...args) => history.readLiquidated(...args),
     findOrder: (...args) => history.findOrder(...args),
   };
 }

@@ -65,6 +65,20 @@ describe("pairs of venuefive", () => {
     expect(await settled(room.readPositions(NOBODY, READ))).toMatchObject({ ok: true });
   });
 
+  it("that become others in place are found by the next read of a wallet that holds one, long before the interval", async () => {
+    const [holder, other] = [await startTrader(world, 1), await startTrader(world, 2)];
+    await holder.opened({ pairIndex: PEPE, collateral: "50", leverage: "10", price: "0.0000062" });
+    await other.opened({ pairIndex: 1, collateral: "50", leverage: "10", price: "92400" });
+    const { room, settled, atTip } = await started({ parts: { pairsEveryBlocks: 100_000 } });
+    const positions = (address: string) => settled(room.readPositions(address, READ));
+    expect(await positions(holder.address)).toMatchObject({ ok: true, value: [{ symbol: "PEPE" }] });
+    await world.turn("PairStorage", "renamePair", [PEPE, "XAU"]);
+    await atTip();
+    expect(await positions(other.address)).toMatchObject({ ok: true, value: [{ symbol: "BTC" }] });
+    expect(await positions(holder.address)).toMatchObject({ ok: false, code: "PAIRS_DIFFER" });
+    expect(room.status().differingPairs).toEqual([{ index: PEPE, here: "PEPE", chain: "XAU" }]);
+  });
+
   it("that are added while it runs are read at once, under a name of their index", async () => {
     const one = await startTrader(world, 1);
     const { room, settled, proxies, atTip } = await started();

@@ -203,14 +203,14 @@ describe("a read of a wallet", () => {
     expect(reads.map((read) => read.ok && read.value.length)).toEqual([1, 1, 0]);
     await settled(room.readPositions(one.address, READ));
     const requests = proxies[0]?.walletReads() ?? [];
-    // How many it has of each pair, and once that is known the page of that pair beside it.
-    expect(requests.map(({ length }) => length)).toEqual([COUNTS, COUNTS + 1]);
+    // How many it has of each pair, and once that is known the name and the page of that pair beside it.
+    expect(requests.map(({ length }) => length)).toEqual([COUNTS, COUNTS + 2]);
     const tags = requests.flat().map(({ method, params }) => (method === "eth_call" ? params[1] : params[0]));
     expect(new Set(tags)).toEqual(new Set([`0x${room.status().block?.toString(16)}`]));
     await world.chain.mine();
     await atTip();
     await settled(room.readPositions(one.address, READ));
-    expect(proxies[0]?.walletReads().map(({ length }) => length)).toEqual([COUNTS, COUNTS + 1, COUNTS + 1]);
+    expect(proxies[0]?.walletReads().map(({ length }) => length)).toEqual([COUNTS, COUNTS + 2, COUNTS + 2]);
   });
 
   it("of what is no address is refused, and nothing is asked", async () => {

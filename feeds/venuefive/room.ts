@@ -130,6 +130,10 @@ export class VenuefiveRoom implements ClientSignedRoom {
     return this.#accounts.balances(address, options);
   }
 
+  readLiquidated(...args: Parameters<ClientSignedRoom["readLiquidated"]>) {
+    return this.#history.readLiquidated(...args);
+  }
+
   readClosedTrades(...args: Parameters<ClientSignedRoom["readClosedTrades"]>) {
     return this.#history.readClosedTrades(...args);
   }

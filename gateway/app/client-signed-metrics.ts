@@ -1,7 +1,7 @@
 /** The metrics of the client-signed venue: its chain, the endpoints that it is read through, its index of events. */
 import type { Registry } from "prom-client";
 import type { ClientSignedStatus } from "../../engine/client-signed-room.js";
-import { addCounter, addGauge, type Samples } from "./metric-groups.js";
+import { addCounter, addGauge, type Samples } from "./metric-forms.js";
 
 export interface ClientSignedFigures {
   status(): ClientSignedStatus;

@@ -2,35 +2,20 @@
  * The metrics of each subject: requests, the service itself, the stream, the stores, the venues. Each group is
  * registered once; its values are read at each scrape.
  */
-import { Counter, Gauge, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import { BOOK_LIVE } from "../../engine/market/book.js";
 import type { RoomStatus, MarketRoom } from "../../engine/ports.js";
 import type { KeyCounts } from "../../engine/custody/registration/key-keeper.js";
 import type { WalletProviderStatus } from "../../engine/custody/provider/wallet-provider.js";
-import { DIFFERENCE_KINDS } from "../../engine/transfers/reconcile/report.js";
-import type { ReconcileView } from "../../engine/transfers/reconcile/reconciliation.js";
 import type { ServedStoreStatus } from "../api/ports.js";
-import type { TransferCount } from "../../engine/transfers/transfer-book.js";
 import type { RecordingStatus } from "../../schemas/service.js";
 import type { RouteCounts } from "../http/reply-state.js";
 import type { StreamCounts } from "../stream/stream-counts.js";
-
-/** A metric without labels. */
-type Figure = readonly [name: string, help: string, read: () => number];
+import { addCounter, addCounters, addGauge, addGauges, type Labelled } from "./metric-forms.js";
 
 /** A metric with the one label `venue`. */
 type VenueFigure = readonly [name: string, help: string, read: (status: RoomStatus, room: MarketRoom) => number];
-
-/** The value for each set of labels. */
-export type Samples = Iterable<readonly [labels: Readonly<Record<string, string>>, value: number]>;
-
-interface Labelled {
-  readonly name: string;
-  readonly help: string;
-  readonly labelNames: readonly string[];
-  readonly read: () => Samples;
-}
 
 /** Counts of the service that have no subject of their own. */
 export interface ServiceCounts {
@@ -199,120 +184,6 @@ export function addVenueKeyMetrics(registry: Registry, counts: () => ReadonlyMap
   });
 }
 
-/** Money of server wallets, and the chains that it goes over. */
-export interface MoneyFigures {
-  counts(): readonly TransferCount[];
-  chainStatus(): readonly ChainFigures[];
-  reconciled(): ReconcileView;
-}
-
-export interface ChainFigures {
-  readonly chainId: number;
-  readonly endpoints: readonly {
-    readonly place: number;
-    readonly state: string;
-    readonly head: number | null;
-    readonly failedCount: number;
-    readonly malformedCount: number;
-  }[];
-}
-
-/** -1 where none has ended since the start: a count of none would look like a clean one. */
-function addReconcileMetrics(registry: Registry, money: MoneyFigures): void {
-  addGauge(registry, {
-    name: "unwind_reconcile_differences",
-    help: "Differences between ledger, chains, venues and signing parties at the last comparison; -1: none has ended.",
-    labelNames: ["kind"],
-    *read() {
-      const last = money.reconciled().last;
-      for (const kind of DIFFERENCE_KINDS) yield [{ kind }, last?.differenceCounts[kind] ?? -1];
-    },
-  });
-  addGauges(registry, [
-    [
-      "unwind_reconcile_unread",
-      "Parts that the last comparison could not read; -1: none has ended.",
-      () => money.reconciled().last?.unreadCount ?? -1,
-    ],
-    [
-      "unwind_reconcile_uncompared",
-      "Final transactions beyond the bound of the last comparison, which it did not ask for; -1: none has ended.",
-      () => money.reconciled().last?.uncomparedCount ?? -1,
-    ],
-    [
-      "unwind_reconcile_last_seconds",
-      "When the last comparison ended, Unix seconds; 0: none has.",
-      () => (money.reconciled().last?.endedAtMs ?? 0) / 1_000,
-    ],
-  ]);
-}
-
-export function addTransferMetrics(registry: Registry, money: MoneyFigures): void {
-  addReconcileMetrics(registry, money);
-  addGauge(registry, {
-    name: "unwind_transfers",
-    help: "Deposits, withdrawals and transfers: those under way by state, and those that ended since start.",
-    labelNames: ["venue", "kind", "state"],
-    *read() {
-      for (const { venue, kind, state, count } of money.counts()) yield [{ venue, kind, state }, count];
-    },
-  });
-  addGauge(
-    registry,
-    byEndpoint(
-      money,
-      "unwind_chain_endpoint_ready",
-      "1 once it has named the chain; endpoints by their place in the configuration.",
-      ({ state }) => (state === "proven" ? 1 : 0),
-    ),
-  );
-  addGauge(
-    registry,
-    byEndpoint(
-      money,
-      "unwind_chain_endpoint_height",
-      "Block that it named last; 0: none yet.",
-      ({ head }) => head ?? 0,
-    ),
-  );
-  addCounter(
-    registry,
-    byEndpoint(
-      money,
-      "unwind_chain_endpoint_failures",
-      "Calls without an answer that can be read.",
-      ({ failedCount }) => failedCount,
-    ),
-  );
-  addCounter(
-    registry,
-    byEndpoint(
-      money,
-      "unwind_chain_endpoint_malformed",
-      "Of these, answers that break the protocol.",
-      ({ malformedCount }) => malformedCount,
-    ),
-  );
-}
-
-function byEndpoint(
-  money: MoneyFigures,
-  name: string,
-  help: string,
-  readOne: (endpoint: ChainFigures["endpoints"][number]) => number,
-): Labelled {
-  return {
-    name,
-    help,
-    labelNames: ["chain", "endpoint"],
-    *read() {
-      for (const { chainId, endpoints } of money.chainStatus())
-        for (const endpoint of endpoints)
-          yield [{ chain: String(chainId), endpoint: String(endpoint.place) }, readOne(endpoint)];
-    },
-  };
-}
-
 export function addVenueMetrics(registry: Registry, rooms: readonly MarketRoom[]): void {
   for (const figure of VENUE_LEVELS) addGauge(registry, byVenue(rooms, figure));
   for (const figure of VENUE_TOTALS) addCounter(registry, byVenue(rooms, figure));
@@ -371,42 +242,4 @@ function countLive(room: MarketRoom): number {
   let count = 0;
   for (const market of room.markets.values()) if (market.book.state === BOOK_LIVE) count++;
   return count;
-}
-
-function addGauges(registry: Registry, figures: readonly Figure[]): void {
-  for (const figure of figures) addGauge(registry, unlabelled(figure));
-}
-
-function addCounters(registry: Registry, figures: readonly Figure[]): void {
-  for (const figure of figures) addCounter(registry, unlabelled(figure));
-}
-
-function unlabelled([name, help, readOne]: Figure): Labelled {
-  return { name, help, labelNames: [], read: () => [[{}, readOne()]] };
-}
-
-export function addGauge(registry: Registry, { name, help, labelNames, read }: Labelled): void {
-  new Gauge<string>({
-    name,
-    help,
-    labelNames,
-    registers: [registry],
-    collect() {
-      for (const [labels, value] of read()) this.set(labels, value);
-    },
-  });
-}
-
-/** The library counts up from 0: what is read is a total, so it starts again at each scrape. */
-export function addCounter(registry: Registry, { name, help, labelNames, read }: Labelled): void {
-  new Counter<string>({
-    name,
-    help,
-    labelNames,
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [labels, value] of read()) this.inc(labels, value);
-    },
-  });
 }

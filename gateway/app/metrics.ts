@@ -20,12 +20,11 @@ import {
   addSigningMetrics,
   addStoreMetrics,
   addStreamMetrics,
-  addTransferMetrics,
   addVenueKeyMetrics,
   addVenueMetrics,
-  type MoneyFigures,
   type ServiceCounts,
 } from "./metric-groups.js";
+import { addTransferMetrics, type MoneyFigures } from "./money-metrics.js";
 
 /** Resolution of the event-loop delay sampler. */
 const LOOP_RESOLUTION_MS = 10;

@@ -37,7 +37,7 @@ import { Listener } from "./listener.js";
 import type { ServiceLogger } from "./log.js";
 import type { MarketView } from "../api/market-view.js";
 import type { Metrics } from "./metrics.js";
-import type { MoneyFigures } from "./metric-groups.js";
+import type { MoneyFigures } from "./money-metrics.js";
 import type { TradeDesk } from "../api/ports.js";
 import { bookRoutes } from "../api/routes/books.js";
 import type { ClientSignedVenueParts, RouteContext } from "../api/routes/context.js";

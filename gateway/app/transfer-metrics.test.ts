@@ -2,7 +2,7 @@
 import { Registry } from "prom-client";
 import { expect, it } from "vitest";
 import { TransferWorld } from "../../engine/transfers/test/transfer-world.js";
-import { addTransferMetrics, type MoneyFigures } from "./metric-groups.js";
+import { addTransferMetrics, type MoneyFigures } from "./money-metrics.js";
 
 const ENDPOINTS = [
   { place: 1, state: "proven", head: 41, failedCount: 2, malformedCount: 1 },

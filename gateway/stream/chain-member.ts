@@ -57,11 +57,19 @@ export class ChainMember {
     }
     for (const position of positions) {
       const row = rowOf(position, this.#walletAddress, asOfMs, wallMs);
-      const { symbol, direction, positionId } = row.position;
-      const key = `${this.venue}|${positionKey(symbol, direction)}|${positionId}`;
+      const key = this.#keyOf(position);
       const before = shown.get(key);
       rows.set(key, before !== undefined && isSameRow(before, row) ? before : row);
     }
+  }
+
+  /** Keys of the rows that went with the last read, and were taken by the venue. */
+  liquidatedKeys(): readonly string[] {
+    return this.#handle?.watch.liquidated.map((position) => this.#keyOf(position)) ?? [];
+  }
+
+  #keyOf(position: ClientSignedPosition): string {
+    return `${this.venue}|${positionKey(position.symbol, position.direction)}|${idOf(position)}`;
   }
 
   close(): void {

@@ -102,7 +102,10 @@ export class PositionsFeed implements Feed {
   /** Opened completely or not at all. */
   #openChain(chain: ChainPortfolio, { walletAddress, payer }: AccountWish): ChainMember {
     try {
-      return new ChainMember(chain, walletAddress, payer, () => this.#moved());
+      return new ChainMember(chain, walletAddress, payer, () => {
+        for (const key of this.#chain?.liquidatedKeys() ?? []) this.#note(key, "liquidated", 0);
+        this.#moved();
+      });
     } catch (error) {
       this.#members.close();
       throw error;

@@ -20,7 +20,7 @@ export const FIVE = "/api/trading/venuefive";
 /** The venue asks for some with each change of a position; what is in them nobody reads here. */
 const ORACLE = { getPriceUpdate: async () => ({ priceUpdateData: ["0xcafe"], priceSourcing: 1 }) as const };
 /** An event is indexed once a block is on top of its own. */
-const SAFE_LAG_BLOCKS = 1;
+export const SAFE_LAG_BLOCKS = 1;
 
 export interface Row {
   readonly [field: string]: Json;
@@ -32,14 +32,16 @@ export class VenuefiveStand {
   /** Holds a position on each of the other venues. */
   readonly other: Trader;
   readonly proxy: RpcProxy;
+  /** Another endpoint of the same chain; a service reads it where its settings name it. */
+  readonly second: RpcProxy;
   readonly dataDir = join(mkdtempSync(join(tmpdir(), "unwind-venuefive-data-")), "data");
   readonly #gateways: GatewayBench;
   #gateway: GatewayProcess | null = null;
   #client: TestClient | null = null;
 
   /** Use `startVenuefiveStand`. */
-  constructor(world: VenuefiveWorld, pair: LocalPair, proxy: RpcProxy) {
-    [this.world, this.pair, this.proxy] = [world, pair, proxy];
+  constructor(world: VenuefiveWorld, pair: LocalPair, [proxy, second]: readonly [RpcProxy, RpcProxy]) {
+    [this.world, this.pair, this.proxy, this.second] = [world, pair, proxy, second];
     this.other = pair.addTrader("venuefive-other", { positions: { BTC: "0.5" } });
     this.#gateways = new GatewayBench();
   }
@@ -153,6 +155,7 @@ export class VenuefiveStand {
     await this.end("SIGKILL");
     this.#gateways.dispose();
     this.proxy.stop();
+    this.second.stop();
     await Promise.all([this.world.stop(), this.pair.stop()]);
     rmSync(dirname(this.dataDir), { recursive: true, force: true });
   }
@@ -171,11 +174,14 @@ export function dataOf(body: Row): Row {
   return body["data"] as unknown as Row;
 }
 
-export async function startVenuefiveStand(seed: number): Promise<VenuefiveStand> {
+export async function startVenuefiveStand(
+  seed: number,
+  settings: (stand: VenuefiveStand) => Readonly<Record<string, string>> = () => ({}),
+): Promise<VenuefiveStand> {
   const world = await startVenuefive({ rolloverFeePerBlock: 0n, safeLagBlocks: SAFE_LAG_BLOCKS });
-  const proxy = await new RpcProxy(world.rpcUrl).listen();
+  const proxies = [await new RpcProxy(world.rpcUrl).listen(), await new RpcProxy(world.rpcUrl).listen()] as const;
   const pair = await startLocalPair({ seed });
-  const stand = new VenuefiveStand(world, pair, proxy);
-  await stand.serve();
+  const stand = new VenuefiveStand(world, pair, proxies);
+  await stand.serve(stand.dataDir, settings(stand));
   return stand;
 }

@@ -1,15 +1,10 @@
 /** What the contracts of the local venuefive have of a trader, as the routes are to show it: read and computed without the room. */
 import { formatUnits, type Hex } from "viem";
+import type { StoredTrade } from "../../../client/example/positions.js";
 import { SPEC_PAIRS } from "../../sim/venuefive/pairs.js";
 import type { VenuefiveWorld } from "../../sim/venuefive/world.js";
 
-interface StoredTrade {
-  readonly pairIndex: bigint;
-  readonly index: bigint;
-  readonly initialPosToken: bigint;
-  readonly openPrice: bigint;
-  readonly buy: boolean;
-  readonly leverage: bigint;
+interface TimedTrade extends StoredTrade {
   readonly timestamp: bigint;
 }
 interface StoredOrder {
@@ -52,7 +47,7 @@ export async function storedPositions(
   for (const pair of pairs) {
     const before = rows.length;
     for (let slot = 0; slot < SLOTS; slot++) {
-      const trade = await world.read<StoredTrade>("TradingStorage", "openTrades", [trader, pair, slot]);
+      const trade = await world.read<TimedTrade>("TradingStorage", "openTrades", [trader, pair, slot]);
       if (trade.leverage === 0n) continue;
       const liquidation = await world.read<bigint>("Multicall", "getLiquidationPrice", [trader, pair, slot]);
       rows.push({

@@ -6,14 +6,22 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Fault, RpcProxy } from "../../../feeds/venuefive/test/rpc-proxy.js";
+import { laggingTwist } from "../../../feeds/venuefive/test/lagging-endpoint.js";
+import type { Fault } from "../../../feeds/venuefive/test/rpc-proxy.js";
 import type { OpenPositionParameters } from "../../../client/venuefive/open-order.js";
 import { StreamClient } from "../../../gateway/stream/test/stream-client.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import { SPEC_PAIRS } from "../../sim/venuefive/pairs.js";
 import { eventsSince, startTrader } from "../../sim/venuefive/test/trader.js";
 import { found } from "../support/system.js";
-import { FIVE, type Row, startVenuefiveStand, type VenuefiveStand } from "../support/venuefive-stand.js";
+import {
+  dataOf,
+  FIVE,
+  type Row,
+  SAFE_LAG_BLOCKS,
+  startVenuefiveStand,
+  type VenuefiveStand,
+} from "../support/venuefive-stand.js";
 import type { Stand } from "../venuefive-client/stand.js";
 
 const TEST_MS = 300_000;
@@ -26,18 +34,30 @@ const ORDER = {
 } as const satisfies OpenPositionParameters;
 const LIMIT = { ...ORDER, orderType: "LIMIT", openPrice: "80000" } as const;
 
+/** Of the store that outlives its services. */
+const folder = mkdtempSync(join(tmpdir(), "unwind-venuefive-kill-"));
 let stand: VenuefiveStand;
 let trader: Stand;
 beforeAll(async () => {
-  stand = await startVenuefiveStand(52);
+  stand = await startVenuefiveStand(52, both);
   trader = await stand.trader();
   await trader.trading.openPosition(ORDER);
   await stand.world.keeper.round();
 }, TEST_MS);
 afterEach(() => {
-  stand.proxy.fault = null;
+  for (const proxy of [stand.proxy, stand.second]) [proxy.fault, proxy.twist] = [null, null];
 });
-afterAll(() => stand?.stop());
+afterAll(async () => {
+  await stand?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Of one service for all of them: the two endpoints of the chain. */
+const both = ({ proxy, second }: VenuefiveStand) => ({ VENUEFIVE_RPC_URLS: `${proxy.url},${second.url}` });
+/** Both endpoints, as one. */
+function failing(fault: Fault | null): void {
+  for (const proxy of [stand.proxy, stand.second]) proxy.fault = fault;
+}
 
 interface Coverage {
   readonly state: string;
@@ -62,7 +82,7 @@ const AWAY: readonly (readonly [what: string, fault: Fault])[] = [
   ["answering nonsense", (_, response) => response.writeHead(200, JSON_TYPE).end("<html>") !== undefined],
 ];
 
-describe("while the chain's endpoint is away, the service", () => {
+describe("while the chain's endpoints are away, the service", () => {
   it.each(AWAY)(
     "shows the other venues and an error for venuefive alone, and goes on after it: %s",
     async (_, fault) => {
@@ -74,7 +94,7 @@ describe("while the chain's endpoint is away, the service", () => {
       const fold = await stream.fold(subs[0]?.sub ?? "");
       const stateIs = (state: string) => stream.until(() => fold.fields["venuefive"]?.["state"] === state, state);
       await stateIs("LIVE");
-      stand.proxy.fault = fault;
+      failing(fault);
       // A read of the block before may be shown until the first look has failed: what is shown is never an empty list.
       const failed = await found("an error of venuefive", async () => {
         const now = await shown();
@@ -90,13 +110,84 @@ describe("while the chain's endpoint is away, the service", () => {
       // What was shown last stays, with its coverage; nothing was closed.
       expect([fold.rows.size, fold.events]).toEqual([1, []]);
 
-      stand.proxy.fault = null;
+      failing(null);
       await stand.world.chain.mine();
       await found("venuefive again", async () => ((await shown()).coverage.state === "SNAPSHOT" ? true : null));
       expect(await shown()).toMatchObject({ rows: 1, others: 2 });
       await stateIs("LIVE");
       expect([fold.rows.size, fold.events]).toEqual([1, []]);
       await stand.indexed();
+      await stream.stop();
+    },
+    TEST_MS,
+  );
+});
+
+const LAG_BLOCKS = 12;
+/** More than the endpoints take turns. */
+const LOOKS = 12;
+
+describe("beside an endpoint that lags", () => {
+  it(
+    "nothing goes back in time, in whatever order they are asked, and the one that lags is named",
+    async () => {
+      const own = await stand.trader();
+      stand.proxy.twist = laggingTwist(stand.world.chain.rpc, LAG_BLOCKS, SAFE_LAG_BLOCKS);
+      await stand.world.chain.mine(LAG_BLOCKS);
+      await found("the one that lags named", async () => {
+        const endpoints = (await stand.room())["endpoints"] as readonly Row[];
+        return endpoints.map(({ state }) => state).join() === "lagging,up" ? true : null;
+      });
+      const metrics = (await stand.client.get("/metrics")).text;
+      expect(metrics).toMatch(/^unwind_venuefive_endpoint_up\{place="1",.*\} 0$/m);
+      expect(metrics).toMatch(/^unwind_venuefive_endpoint_up\{place="2",.*\} 1$/m);
+      expect((await stand.client.get("/ready")).status).toBe(200);
+      const stream = await StreamClient.open(stand.port);
+      const wish = { topic: "positions", walletAddress: own.address, exchanges: ["venuefive"] };
+      const fold = await stream.fold((await stream.subscribe(wish)).subs[0]?.sub ?? "");
+      const tops = { positions: 0, trades: 0 };
+      const looks = async (rows: number, trades: number, txHash: string): Promise<void> => {
+        for (let look = 0; look < LOOKS; look++) {
+          const held = await stand.get(`${FIVE}/positions/${own.address}`);
+          expect(held["totalPositions"]).toBe(rows);
+          expect(Number(held["block"])).toBeGreaterThanOrEqual(tops.positions);
+          tops.positions = Number(held["block"]);
+          const past = dataOf(await stand.get(`${FIVE}/history/trades?walletAddress=${own.address}`));
+          expect(past["trades"]).toHaveLength(trades);
+          expect(Number(past["toBlock"])).toBeGreaterThanOrEqual(tops.trades);
+          tops.trades = Number(past["toBlock"]);
+          expect(await stand.status(txHash, null)).toMatchObject({ status: "FILLED" });
+        }
+      };
+      const { txHash } = await own.trading.openPosition(ORDER);
+      await stand.world.keeper.round();
+      expect(await stand.positions(own.address)).toHaveLength(1);
+      await looks(1, 0, txHash);
+      await stream.until(() => fold.rows.size === 1, "opened");
+      const closing = await own.trading.closePosition({ pairIndex: BTC, tradeIndex: 0 });
+      await stand.world.keeper.round();
+      expect(await stand.positions(own.address)).toEqual([]);
+      expect(await stand.history("trades", own.address)).toHaveLength(1);
+      await looks(0, 1, closing);
+      await stream.until(() => fold.rows.size === 0, "closed");
+
+      // Alone it has the position still: that is an error, and never a row.
+      stand.second.fault = (_, response) => response.destroy() !== undefined;
+      for (let failures = 0; failures < LOOKS; ) {
+        const { status, body } = await stand.client.get(`${FIVE}/positions/${own.address}`);
+        if (status === 200) expect(body).toMatchObject({ totalPositions: 0 });
+        else failures++;
+      }
+      stand.proxy.twist = null;
+      stand.second.fault = null;
+      await stand.world.chain.mine();
+      await found("both again", async () => {
+        const endpoints = (await stand.room())["endpoints"] as readonly Row[];
+        return endpoints.every(({ state }) => state === "up") ? true : null;
+      });
+      await stand.indexed();
+      await looks(0, 1, txHash);
+      expect(fold.events.map(([event]) => event)).toEqual(["opened", "closed"]);
       await stream.stop();
     },
     TEST_MS,
@@ -161,52 +252,52 @@ describe("kill -9 in the middle of indexing venuefive", () => {
       expect(expected).toHaveLength(await placedOnChain(own.address));
       await stand.end();
 
-      const folder = mkdtempSync(join(tmpdir(), "unwind-venuefive-kill-"));
       const random = createSeededRandom(SEED);
       const cursors: number[] = [];
       for (let kill = 0; kill < KILLS; kill++) {
         // Of the ranges and the last 64 blocks one by one, each is a request.
         let left = 2 + Math.floor(random.next() * 20);
         const due = new Promise<void>((resolve) => {
-          stand.proxy.fault = (calls) => {
+          failing((calls) => {
             if (calls.some(({ method }) => method === "eth_getLogs") && --left === 0) resolve();
             // What would come after the kill is never answered.
             return left <= 0;
-          };
+          });
         });
-        await stand.serve(join(folder, "data"));
+        await stand.serve(join(folder, "data"), both(stand));
         await due;
         cursors.push(Number(((await stand.room())["index"] as Row)["cursorBlock"]));
         await stand.end("SIGKILL");
       }
-      stand.proxy.fault = null;
-      await stand.serve(join(folder, "data"));
+      failing(null);
+      await stand.serve(join(folder, "data"), both(stand));
       const after = await stand.indexed();
       // Each went on from where the one before was, and the last of them had not ended.
       expect(cursors).toEqual([...cursors].sort((one, other) => one - other));
       expect(Math.max(...cursors)).toBeLessThan(await stand.tip());
       expect(after).toMatchObject({ events: whole["events"], retracted: 0, problem: null });
       expect(await stand.history("orders", own.address)).toEqual(expected);
-      await stand.end();
-      rmSync(folder, { recursive: true, force: true });
-      await stand.serve();
     },
     TEST_MS,
   );
 });
 
-describe("beside an endpoint of another chain, one that grants ranges of ten blocks", () => {
+describe("beside an endpoint that becomes one of another chain, one that grants ranges of ten blocks", () => {
   it(
     "is read and followed alone, to the last event",
     async () => {
       const own = await stand.trader();
+      const before = Number((await stand.indexed())["events"]);
+      stand.second.twist = ({ method }) => (method === "eth_chainId" ? "0x1" : undefined);
+      await found("the other chain named", async () => {
+        const [, { state } = {}] = (await stand.room())["endpoints"] as readonly Row[];
+        return state === "wrong-chain" ? true : null;
+      });
+      // What is to be read comes to more than one range.
+      stand.proxy.fault = (calls, response) =>
+        calls.some(({ method }) => method === "eth_getLogs") && response.destroy() !== undefined;
       await own.trading.openPosition(LIMIT);
       await stand.world.chain.mine(100);
-      const whole = await stand.indexed();
-      const expected = await stand.history("orders", own.address);
-      await stand.end();
-      const stranger = await new RpcProxy(stand.world.rpcUrl).listen();
-      stranger.twist = ({ method }) => (method === "eth_chainId" ? "0x1" : undefined);
       let refusals = 0;
       stand.proxy.fault = (calls, response) => {
         const [call] = calls;
@@ -218,21 +309,11 @@ describe("beside an endpoint of another chain, one that grants ranges of ten blo
         response.writeHead(200, JSON_TYPE).end(JSON.stringify({ jsonrpc: "2.0", id: call.id, error }));
         return true;
       };
-      const folder = mkdtempSync(join(tmpdir(), "unwind-venuefive-ranges-"));
-      try {
-        await stand.serve(join(folder, "data"), { VENUEFIVE_RPC_URLS: `${stranger.url},${stand.proxy.url}` });
-        expect(await stand.indexed()).toMatchObject({ events: whole["events"], problem: null });
-        expect(await stand.history("orders", own.address)).toEqual(expected);
-        expect((await stand.room())["endpoints"]).toMatchObject([{ state: "wrong-chain" }, { state: "up" }]);
-        expect(await shown()).toMatchObject({ rows: 1, others: 2 });
-        expect(refusals).toBeGreaterThan(0);
-        await stand.end();
-      } finally {
-        stranger.stop();
-        stand.proxy.fault = null;
-        rmSync(folder, { recursive: true, force: true });
-      }
-      await stand.serve();
+      expect(await stand.history("orders", own.address)).toMatchObject([{ price: "80000", status: "OPEN" }]);
+      expect(await stand.indexed()).toMatchObject({ events: before + 1, problem: null });
+      expect((await stand.room())["endpoints"]).toMatchObject([{ state: "up" }, { state: "wrong-chain" }]);
+      expect(await shown()).toMatchObject({ rows: 1, others: 2 });
+      expect(refusals).toBeGreaterThan(0);
     },
     TEST_MS,
   );

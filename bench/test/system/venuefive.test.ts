@@ -120,7 +120,7 @@ describe("a wallet at venuefive, through the service,", () => {
       ]);
       expect(await stand.status(closing, null)).toMatchObject({ status: "FILLED", reduceOnly: true, side: "SELL" });
       // Both of one block are one frame; the order of its events is that of its rows.
-      expect(stream.events).toEqual(["opened", "changed", "opened", "changed", "closed", "closed"]);
+      expect(stream.events).toEqual(["opened", "changed", "opened", "changed", "closed", "liquidated"]);
       await stream.stop();
     },
     TEST_MS,

@@ -11,6 +11,8 @@ import type {
   ClientSignedRoom,
   ClientSignedStatus,
   ClosedTrade,
+  GonePositions,
+  PositionSlot,
 } from "../../client-signed-room.js";
 import type { CallOptions } from "../../ports.js";
 
@@ -85,7 +87,7 @@ export function aClosedTrade(fields: Partial<ClosedTrade> = {}): ClosedTrade {
 }
 
 type Failure = Extract<ChainRead<never>, { ok: false }>;
-export type ReadName = "positions" | "orders" | "balances" | "trades" | "history" | "find";
+export type ReadName = "positions" | "liquidated" | "orders" | "balances" | "trades" | "history" | "find";
 
 export class FakeClientSignedRoom implements ClientSignedRoom {
   readonly venue = "venuefive";
@@ -95,6 +97,9 @@ export class FakeClientSignedRoom implements ClientSignedRoom {
   readonly orders = new Map<string, readonly ClientSignedOrder[]>();
   readonly trades = new Map<string, readonly ClosedTrade[]>();
   readonly found = new Map<string, ClientSignedOrderFound>();
+  /** Slots whose positions the venue takes. */
+  readonly liquidated = new Set<number>();
+  readonly failingReads = new Set<ReadName>();
   startCount = 0;
   stopCount = 0;
   block = FIRST_BLOCK;
@@ -167,6 +172,10 @@ export class FakeClientSignedRoom implements ClientSignedRoom {
     return this.#read("positions", address, undefined, () => this.positions.get(address.toLowerCase()) ?? []);
   }
 
+  readLiquidated(address: string, { gone, block }: GonePositions): Promise<ChainRead<readonly PositionSlot[]>> {
+    return this.#read("liquidated", address, block, () => gone.filter(({ index }) => this.liquidated.has(index)));
+  }
+
   readOpenOrders(address: string): Promise<ChainRead<readonly ClientSignedOrder[]>> {
     return this.#read("orders", address, undefined, () =>
       (this.orders.get(address.toLowerCase()) ?? []).filter(({ status }) => status === "OPEN"),
@@ -218,6 +227,8 @@ export class FakeClientSignedRoom implements ClientSignedRoom {
     this.calls.push({ name, address, ...(wish === undefined ? {} : { with: wish }) });
     const { block } = this;
     if (this.gate !== null) await this.gate;
+    const own = { ok: false, code: "TIMEOUT", message: "late", retryAfterMs: null } as const;
+    if (this.failingReads.has(name)) return own;
     return this.#failure ?? { ok: true, value: value(), asOfMs: blockMs(block), block };
   }
 }

@@ -21,7 +21,13 @@ import { readUint } from "../../shared/chain/token-calls.js";
 import { Deadline } from "../../shared/net/deadline.js";
 import { WireFault } from "../../shared/room/wire-fields.js";
 import type { BlockTimes } from "../chain/block-times.js";
-import { type ContractCalls, type HeldCounts, readHeld, type SlotPage } from "../chain/contract-calls.js";
+import {
+  type ContractCalls,
+  type HeldCounts,
+  readHeld,
+  readPairNames,
+  type SlotPage,
+} from "../chain/contract-calls.js";
 import type { ChainHeads } from "../chain/heads.js";
 import { type FailedChainRead, failedChainRead, type PinnedReads } from "../chain/pinned-reads.js";
 import type { OrderHistory, PlacedOrder } from "../history/placed-orders.js";
@@ -159,13 +165,14 @@ export class AccountReader {
       const asked = this.#heldPairs.get(wallet) ?? [];
       const read = await this.#pages(wallet, pairs, asked, deadline.left() ?? left);
       if (!read.ok) return read;
-      const { isAsked, held, rows } = read.value;
+      const { isAsked, isAsCompared, held, rows } = read.value;
       this.#heldPairs.set(wallet, held);
-      if (isAsked && held.every((pair) => asked.includes(pair))) return { ...read, value: { ...rows, pairs } };
+      const isSame = isAsked && isAsCompared;
+      if (isSame && held.every((pair) => asked.includes(pair))) return { ...read, value: { ...rows, pairs } };
       if (round === ROUNDS_MAX)
         return failedChainRead("VENUE_ERROR", "pairs, or those that are held, change while they are read");
-      if (isAsked) continue;
-      // Another number of pairs: what the new ones are is compared before anything is shown.
+      if (isSame) continue;
+      // Another number of pairs, or another name: what they are is compared before anything is shown.
       const compared = await within(this.#options.clock, guard.check(), Math.max(0, deadline.leftMs()));
       if (!compared.done) return NO_TIME;
       if (compared.value !== null) return compared.value;
@@ -180,8 +187,9 @@ export class AccountReader {
   ): Promise<ChainRead<WalletAnswer>> {
     if (pairs * tradesPerPair > SLOTS_MAX)
       return failedChainRead("BAD_RESPONSE", `${pairs} pairs of ${tradesPerPair} slots are more than can be read`);
-    const { calls, reads } = this.#options;
+    const { calls, reads, guard } = this.#options;
     const pages = pagesOf(asked, pairs, tradesPerPair);
+    const named = asked.filter((pair) => pair < pairs);
     const isAsked = (counts: PairCounts): boolean => counts.pairs === pairs && counts.tradesPerPair === tradesPerPair;
     return reads.read(
       {
@@ -189,16 +197,20 @@ export class AccountReader {
           calls.pairsCount(tag),
           calls.tradesMax(tag),
           calls.held(wallet, pairs, tag),
+          ...(named.length === 0 ? [] : [calls.pairNames(named, tag)]),
           ...pages.map((page) => calls.slots(wallet, page, tag)),
         ],
-        read: ([count, trades, heldAnswer, ...answers]) => {
+        read: ([count, trades, heldAnswer, ...others]) => {
+          const [nameAnswer, ...answers] = named.length === 0 ? [null, ...others] : others;
+          const names = named.length === 0 ? [] : readPairNames(nameAnswer, named.length);
+          const isAsCompared = names.every((name, at) => guard.isAsCompared(named[at] ?? 0, name));
           const held = readHeld(heldAnswer, pairs, SLOTS_MAX);
           const rows = joined(answers.map((answer, at) => ofPage(readSlots(answer), pages[at], wallet)));
           const counts = readCounts([count, trades]);
           // With more slots than were asked for, rows are missing for that reason.
           if (isAsked(counts)) for (const { from, to } of pages) checkRows(from, to, held, rows);
           const heldPairs = held.flatMap((of, pair) => (of.trades + of.orders > 0 ? [pair] : []));
-          return { isAsked: isAsked(counts), held: heldPairs, rows };
+          return { isAsked: isAsked(counts), isAsCompared, held: heldPairs, rows };
         },
       },
       options,
@@ -209,6 +221,8 @@ export class AccountReader {
 interface WalletAnswer {
   /** The numbers of pairs and slots are those that it was asked with. */
   readonly isAsked: boolean;
+  /** Of these pairs, as far as anything follows from it. */
+  readonly isAsCompared: boolean;
   /** Pairs with something. */
   readonly held: readonly number[];
   /** Of the pairs that were asked for. */

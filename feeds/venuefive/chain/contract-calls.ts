@@ -64,8 +64,7 @@ export class ContractCalls {
   }
 
   pairName(index: number, tag: string): RpcCall {
-    const data = encodeFunctionData({ abi: PAIRS, functionName: "getPairData", args: [BigInt(index)] });
-    return call(this.#at.PairStorage, data, tag);
+    return call(this.#at.PairStorage, encodePairName(index), tag);
   }
 
   /**
@@ -75,6 +74,14 @@ export class ContractCalls {
   held(trader: string, pairs: number, tag: string): RpcCall {
     if (this.#heldOfAnybody?.pairs !== pairs) this.#heldOfAnybody = { pairs, data: this.#encodeHeld(pairs) };
     const data = this.#heldOfAnybody.data.replaceAll(ANYBODY.slice(2), trader.slice(2)) as Hex;
+    return call(this.#at.Multicall, data, tag);
+  }
+
+  /** Of several pairs: one call, as above. */
+  pairNames(indexes: readonly number[], tag: string): RpcCall {
+    const target = this.#at.PairStorage as Hex;
+    const calls = indexes.map((index) => ({ target, allowFailure: false, callData: encodePairName(index) }));
+    const data = encodeFunctionData({ abi: MULTICALL, functionName: "aggregate3", args: [calls] });
     return call(this.#at.Multicall, data, tag);
   }
 
@@ -114,6 +121,10 @@ export class ContractCalls {
   }
 }
 
+function encodePairName(index: number): Hex {
+  return encodeFunctionData({ abi: PAIRS, functionName: "getPairData", args: [BigInt(index)] });
+}
+
 function call(to: string, data: Hex, tag: string): RpcCall {
   return { method: "eth_call", params: [{ to, data }, tag] };
 }
@@ -147,6 +158,15 @@ export function readHeld(result: unknown, pairs: number, max: number): readonly 
     const [trades = 0, orders = 0] = counts.slice(pair * HELD_COUNTS.length, (pair + 1) * HELD_COUNTS.length);
     return { trades, orders };
   });
+}
+
+/** In the order of the indexes, `count` of them. */
+export function readPairNames(result: unknown, count: number): readonly PairName[] {
+  readData(result, "pairs");
+  const answers = decodedAnswers(result as Hex);
+  if (answers?.length !== count || !answers.every(({ success }) => success))
+    throw new WireFault("pairs", "are not as many as were asked for");
+  return answers.map(({ returnData }) => readPairName(returnData));
 }
 
 /** Null where it is something else, or nothing: no such contract there. */

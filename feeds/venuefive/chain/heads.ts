@@ -1,8 +1,10 @@
 /**
  * The newest block that the endpoints agree about, looked for at an interval.
  *
- * Invariants: the head that is shown never falls back to a lower height. Where endpoints have different blocks at one
- * height, the larger part of them decides; where there is none, there is no head to read at until they agree.
+ * Invariants: the head that is shown does not fall back to a lower height, but where nobody names it any more and who
+ * answers has had younger blocks below it for CONTRADICTED_MS: so one that lags brings back nothing, and one that named a
+ * block of no chain holds nothing for good. Where endpoints have different blocks at one height, the larger part of them
+ * decides; where there is none, there is no head to read at until they agree.
  */
 import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
 import type { Logger } from "../../../engine/domain/logger.js";
@@ -41,6 +43,10 @@ export type HeadProblem = { readonly code: "WRONG_CHAIN" | "DISAGREE" | "SILENT"
 
 /** As many must have reached a height before it counts as the best, where there are as many. */
 const AGREEMENT = 2;
+/** So long a head is held that is contradicted: longer than servers of one endpoint differ, or a reorganisation takes. */
+const CONTRADICTED_MS = 30_000;
+/** What a block says of its time counts up to so far ahead of this machine's, and of all that others say. */
+const FUTURE_MS = 60_000;
 
 export class ChainHeads {
   readonly #options: ChainHeadsOptions;
@@ -49,6 +55,9 @@ export class ChainHeads {
   readonly #lookListeners = new Set<() => void>();
   #head: ChainHead | null = null;
   #seenAtMonoMs = 0;
+  /** When it was made, by what can be believed of that. */
+  #madeAtMs = 0;
+  #contradictedSinceMs: number | null = null;
   #disagreeAt: number | null = null;
   #timer: TimerHandle | null = null;
   #isRunning = false;
@@ -87,7 +96,7 @@ export class ChainHeads {
     const head = this.#head;
     if (head === null) return { code: "SILENT", message: "no endpoint has named a block yet" };
     if (this.#live().length === 0) return { code: "SILENT", message: "no endpoint answers" };
-    const isThere = this.#live().some((one) => !one.isMinority && heightOf(one) >= head.number);
+    const isThere = this.#believed().some((one) => !one.isMinority && heightOf(one) >= head.number);
     return isThere ? null : { code: "SILENT", message: `no endpoint has got to block ${head.number}, which was shown` };
   }
 
@@ -123,7 +132,7 @@ export class ChainHeads {
     const head = this.#head;
     if (head === null) return [];
     const { lagBlocksMax } = this.#options;
-    const near = this.#live().filter((one) => !one.isMinority && heightOf(one) >= head.number - lagBlocksMax);
+    const near = this.#believed().filter((one) => !one.isMinority && heightOf(one) >= head.number - lagBlocksMax);
     const rank = (one: WatchedEndpoint): number =>
       (heightOf(one) >= head.number ? 0 : 2) + (one.endpoint.isWell ? 0 : 1);
     return [...near].sort((left, right) => rank(left) - rank(right));
@@ -141,7 +150,7 @@ export class ChainHeads {
   }
 
   rows(): readonly EndpointRow[] {
-    const best = this.#best(this.#live());
+    const best = this.#best(this.#believed());
     return this.#watched.map((one) => {
       const isLagging = heightOf(one) < best - this.#options.lagBlocksMax;
       const state = one.isOtherChain
@@ -150,7 +159,7 @@ export class ChainHeads {
           ? "down"
           : isLagging
             ? "lagging"
-            : one.isMinority
+            : one.isMinority || one.isContradicted
               ? "disagrees"
               : "up";
       const { callCount: calls } = one.endpoint;
@@ -168,41 +177,78 @@ export class ChainHeads {
     return this.#watched.filter((one) => one.isAnswering && !one.isOtherChain && one.head !== null);
   }
 
+  #believed(): readonly WatchedEndpoint[] {
+    return this.#live().filter((one) => !one.isContradicted);
+  }
+
   #best(of: readonly WatchedEndpoint[]): number {
     return bestHead(of.map(heightOf), Math.min(AGREEMENT, of.length));
   }
 
   #fresh(): readonly WatchedEndpoint[] {
-    const live = this.#live();
-    const least = this.#best(live) - this.#options.lagBlocksMax;
-    return live.filter((one) => heightOf(one) >= least);
+    const believed = this.#believed();
+    const least = this.#best(believed) - this.#options.lagBlocksMax;
+    return believed.filter((one) => heightOf(one) >= least);
   }
 
-  /** A height that all of them have reached. */
+  /** A height that all of them have reached; where one is far above all others, those too. */
   #compareAt(): number | null {
     const fresh = this.#fresh();
-    return fresh.length < 2 ? null : Math.min(...fresh.map(heightOf));
+    const compared = fresh.length < 2 ? this.#live() : fresh;
+    return compared.length < 2 ? null : Math.min(...compared.map(heightOf));
   }
 
   #judge(): void {
     // The first to answer may be one that is wrong: nothing counts before all have had their time.
     if (this.#watched.some((one) => !one.hasLooked && !one.isOtherChain)) return;
+    this.#judgeTimes();
     const fresh = this.#fresh();
     this.#disagreeAt = compare(fresh);
     if (this.#disagreeAt !== null) return;
     const agreed = fresh.filter((one) => !one.isMinority);
     const best = this.#best(agreed);
-    const at = agreed.find((one) => heightOf(one) === best)?.head ?? null;
-    if (at !== null) this.#show(at);
+    const at = agreed.find((one) => heightOf(one) === best);
+    if (at === undefined || at.head === null || this.#isUnproven(at)) return;
+    if (this.#counts(at.head)) this.#show(at, at.head);
   }
 
-  #show(block: HeadBlock): void {
+  /** Above all others, by its word alone so far. */
+  #isUnproven(top: WatchedEndpoint): boolean {
+    const others = this.#believed().filter((one) => one !== top);
+    const isAlone = others.every((one) => heightOf(one) < heightOf(top));
+    return isAlone && others.some((one) => !top.isComparedWith(one));
+  }
+
+  /** Who names blocks above another's that are older than that: the height of it is not believed. */
+  #judgeTimes(): void {
+    const live = this.#live();
+    const nowMs = this.#options.clock.wallMs();
+    for (const one of live) {
+      const others = live.filter((other) => other !== one);
+      one.boundTimes(Math.max(nowMs, ...others.map(({ head }) => head?.timestampMs ?? 0)) + FUTURE_MS);
+    }
+    for (const one of live) one.isContradicted = live.some((other) => other !== one && isOutdoneBy(one, other));
+  }
+
+  /** A lower block than the head counts once the head has been contradicted for long. */
+  #counts(block: HeadBlock): boolean {
+    const nowMs = monoMs(this.#options.clock);
     const before = this.#head;
-    if (before !== null && (block.number < before.number || block.hash === before.hash)) return;
+    const isContradicted = before !== null && block.number < before.number && block.timestampMs > this.#madeAtMs;
+    this.#contradictedSinceMs = isContradicted ? (this.#contradictedSinceMs ?? nowMs) : null;
+    if (before === null || block.number >= before.number) return true;
+    if (this.#contradictedSinceMs === null || nowMs - this.#contradictedSinceMs < CONTRADICTED_MS) return false;
+    this.#contradictedSinceMs = null;
+    return true;
+  }
+
+  #show(of: WatchedEndpoint, block: HeadBlock): void {
+    if (block.hash === this.#head?.hash) return;
     const { clock } = this.#options;
     const head = { ...block, seenAtMs: clock.wallMs() };
     this.#head = head;
     this.#seenAtMonoMs = monoMs(clock);
+    this.#madeAtMs = of.timeAt(block.number) ?? block.timestampMs;
     for (const listener of this.#listeners) listener(head);
   }
 
@@ -219,6 +265,14 @@ export class ChainHeads {
 
 function heightOf({ head }: WatchedEndpoint): number {
   return head?.number ?? -1;
+}
+
+/** Where both have the block, or the higher none there. Of different blocks neither is the right one by its time. */
+function isOutdoneBy(one: WatchedEndpoint, other: WatchedEndpoint): boolean {
+  const height = one.outdoneAt(other);
+  if (height === null) return false;
+  const hash = one.hashAt(height);
+  return hash === null || hash === other.hashAt(height);
 }
 
 /** Marks those that are in the minority. Returns the height at which no part of them is the larger; null: there is none. */

@@ -19,10 +19,16 @@ export interface WatchedEndpointOptions {
   readonly logger: Logger;
 }
 
-/** Heights whose hashes are remembered of one endpoint. */
+/** Heights whose blocks are remembered of one endpoint: those that it named last. */
 const HEIGHTS_MAX = 16;
 const LOOK_MS_MAX = 3_000;
 const CHAIN_ID_CALL = { method: "eth_chainId", params: [] };
+
+/** `hash` null: it has no such block. `timeMs`: of its making, by what can be believed of that. */
+interface NamedBlock {
+  readonly hash: string | null;
+  timeMs: number;
+}
 
 export class WatchedEndpoint {
   readonly endpoint: RpcEndpoint;
@@ -36,8 +42,10 @@ export class WatchedEndpoint {
   isAnswering = false;
   /** Most of the others have another block at a height of its own. */
   isMinority = false;
+  /** What it says of its height contradicts what it and another say of a block. */
+  isContradicted = false;
   readonly #options: WatchedEndpointOptions;
-  readonly #hashes = new Map<number, string>();
+  readonly #named = new Map<number, NamedBlock>();
   #isOtherChain = false;
   #look: Promise<void> | null = null;
 
@@ -55,12 +63,42 @@ export class WatchedEndpoint {
   }
 
   hashAt(height: number): string | null {
-    return this.#hashes.get(height) ?? null;
+    return this.#named.get(height)?.hash ?? null;
   }
 
   /** At which it has named a block; the highest first. */
   heights(): readonly number[] {
-    return [...this.#hashes.keys()].sort((left, right) => right - left);
+    const named = [...this.#named.keys()].filter((height) => this.hashAt(height) !== null);
+    return named.sort((left, right) => right - left);
+  }
+
+  /** When the block was made, at most `latestMs` of `boundTimes` after its naming. */
+  timeAt(height: number): number | null {
+    return this.#named.get(height)?.timeMs ?? null;
+  }
+
+  /** No block that it has named so far counts as made later. */
+  boundTimes(latestMs: number): void {
+    for (const named of this.#named.values()) named.timeMs = Math.min(named.timeMs, latestMs);
+  }
+
+  /** It has been asked for a block that the other has. */
+  isComparedWith(other: WatchedEndpoint): boolean {
+    return other.heights().some((height) => this.#named.has(height));
+  }
+
+  /**
+   * The height of a block of the other that is no older than a block which this one has named above it. Where both have
+   * it, or this one has none there, this one is wrong of its height: blocks have later times, the higher they are. Null:
+   * there is none, as where the other lags.
+   */
+  outdoneAt(other: WatchedEndpoint): number | null {
+    const named = [...this.#named].filter(([, { hash }]) => hash !== null);
+    const isOutdone = (height: number): boolean => {
+      const its = other.#named.get(height);
+      return its !== undefined && named.some(([above, { timeMs }]) => above > height && timeMs <= its.timeMs);
+    };
+    return other.heights().find((height) => this.#named.has(height) && isOutdone(height)) ?? null;
   }
 
   /** One look at a time: who comes during one waits for it. */
@@ -91,16 +129,32 @@ export class WatchedEndpoint {
     if (result.kind !== "value") return;
     if (result.value === null) return this.#setAside();
     const { head, other } = result.value;
-    this.#note(head, other);
+    this.#note(head, compareAt, other);
   }
 
-  #note(head: HeadBlock, other: HeadBlock | null): void {
+  #note(head: HeadBlock, compareAt: number | null, other: HeadBlock | null): void {
     this.head = head;
-    this.#hashes.set(head.number, head.hash);
-    if (other !== null) this.#hashes.set(other.number, other.hash);
+    if (compareAt !== null) this.#name(compareAt, other);
+    this.#name(head.number, head);
     // What is above its newest block, is of a branch that it has left.
-    for (const height of this.#hashes.keys()) if (height > head.number) this.#hashes.delete(height);
-    for (const height of this.heights().slice(HEIGHTS_MAX)) this.#hashes.delete(height);
+    this.#forgetAbove(head.number);
+    const byNaming = [...this.#named.keys()];
+    for (const height of byNaming.slice(0, -HEIGHTS_MAX)) this.#named.delete(height);
+  }
+
+  #name(height: number, block: HeadBlock | null): void {
+    const before = this.#named.get(height);
+    const hash = block?.hash ?? null;
+    const isSame = before !== undefined && before.hash === hash;
+    // What it named above another block there, is of the branch of that one.
+    if (before !== undefined && !isSame) this.#forgetAbove(height);
+    // In the order of the last naming.
+    this.#named.delete(height);
+    this.#named.set(height, isSame ? before : { hash, timeMs: block?.timestampMs ?? 0 });
+  }
+
+  #forgetAbove(top: number): void {
+    for (const height of this.#named.keys()) if (height > top) this.#named.delete(height);
   }
 
   #setAside(): void {

@@ -7,6 +7,7 @@ import type { Clock } from "../../../engine/domain/clock.js";
 import type { Logger } from "../../../engine/domain/logger.js";
 import type { CallOptions } from "../../../engine/ports.js";
 import {
+  type ChainAnswer,
   type ChainHeader,
   type FailedAnswer,
   failedAnswer,
@@ -16,13 +17,14 @@ import {
 import { type Checkpoint, hashAt, type IndexCursor } from "./cursor.js";
 import { type HistoryAddresses, LogDecoder } from "./decode-logs.js";
 import type { EventBook } from "./event-book.js";
+import { firstBlock } from "./first-block.js";
 import { headerOf, readBlocks, readRange } from "./read-range.js";
 
 export interface ChainFollowerOptions {
   readonly chain: HistoryChain;
   readonly addresses: HistoryAddresses;
   readonly book: EventBook;
-  /** The first block of the index; null: the safe head at the first start. */
+  /** The first block of the index; null: the safe head at the first start, as two endpoints have it. */
   readonly fromBlock: number | null;
   /** Blocks of one range at most. */
   readonly rangeMax?: number;
@@ -41,6 +43,8 @@ const NEAR_BLOCKS = 64;
 const CALL: CallOptions = { timeoutMs: 10_000, lane: "background" };
 /** The storage names another contract once in years; what it named before is followed on. */
 const CALLBACKS_AGE_MS_MAX = 600_000;
+/** So long two endpoints may take to agree where the index begins; then one that has its own block will do. */
+const AGREE_MS = 60_000;
 /** A range that was too large comes back by an eighth with each that is not. */
 const GROWTH = 8;
 
@@ -48,6 +52,8 @@ export class ChainFollower {
   readonly #options: ChainFollowerOptions;
   readonly #callbacks = new Set<string>();
   #callbacksAtMs: number | null = null;
+  /** For a first block. */
+  #lookedSinceMs: number | null = null;
   #rangeSize: number;
   /** The safe head that each named last: one that names another takes back what it said. */
   readonly #tips = new Map<HistoryEndpoint, number>();
@@ -131,20 +137,28 @@ export class ChainFollower {
 
   /** Null: the index has its first block. */
   async #begin(endpoints: readonly HistoryEndpoint[]): Promise<FailedAnswer | null> {
-    const { book, fromBlock } = this.#options;
+    const { book, fromBlock, clock } = this.#options;
     const since = book.cursor?.since.block ?? null;
     if (since !== null && (fromBlock === null || fromBlock >= since)) return null;
-    let failure = failedAnswer("VENUE_ERROR", "no endpoint of this chain");
+    const nowMs = clock.monoNs() / 1e6;
+    this.#lookedSinceMs ??= nowMs;
+    const answer =
+      fromBlock === null
+        ? await firstBlock(endpoints, nowMs - this.#lookedSinceMs >= AGREE_MS, CALL)
+        : await this.#headerAt(fromBlock, endpoints);
+    if (answer.kind !== "value") return answer;
+    const { number, timeMs, parentHash } = answer.value;
+    await book.begin({ block: number, timeMs }, parentHash);
+    return null;
+  }
+
+  async #headerAt(block: number, endpoints: readonly HistoryEndpoint[]): Promise<ChainAnswer<ChainHeader>> {
+    let answer: ChainAnswer<ChainHeader> = failedAnswer("VENUE_ERROR", "no endpoint of this chain");
     for (const endpoint of endpoints) {
-      const answer = fromBlock === null ? await endpoint.tip("safe", CALL) : await headerOf(endpoint, fromBlock, CALL);
-      if (answer.kind === "value") {
-        const { number, timeMs, parentHash } = answer.value;
-        await book.begin({ block: number, timeMs }, parentHash);
-        return null;
-      }
-      failure = answer;
+      answer = await headerOf(endpoint, block, CALL);
+      if (answer.kind === "value") return answer;
     }
-    return failure;
+    return answer;
   }
 
   async #stepAt(endpoint: HistoryEndpoint): Promise<Step> {

@@ -9,11 +9,37 @@ import { ADDRESSES, CALLBACKS } from "./test/encode-event.js";
 
 const hashOf = (serial: number): string => `0x${serial.toString(16).padStart(64, "0")}`;
 const TIP = 105;
+/** Of no chain, from here on. */
+const FAR_BLOCK = 1_000_000;
 const options = (payer: string, timeoutMs = 4_000): CallOptions => ({ timeoutMs, lane: "read", payer });
 const headerAt = (number: number): ChainAnswer<ChainHeader> => ({
   kind: "value",
   value: { number, hash: hashOf(number), parentHash: hashOf(number - 1), timeMs: number * 2_000 },
 });
+
+/** Endpoints of one chain at these heights; null: it hangs. What was asked for the events is kept, by endpoint. */
+function tailAt(...heights: readonly (number | null)[]) {
+  const clock = new VirtualClock();
+  const read: number[] = [];
+  const hang = (): Promise<never> => new Promise(() => {});
+  const endpoints = heights.map(
+    (height, index): HistoryEndpoint => ({
+      tip: async (_, { timeoutMs }) =>
+        height === null
+          ? new Promise((resolve) => clock.setTimer(() => resolve(failedAnswer("TIMEOUT", "late")), timeoutMs))
+          : headerAt(height),
+      header: async (number) =>
+        number > Math.min(height ?? 0, FAR_BLOCK - 1) ? { kind: "value", value: null } : headerAt(number),
+      async logs() {
+        read.push(index);
+        return { kind: "value", value: [] };
+      },
+      ...{ transaction: hang, knows: hang, callbacks: hang },
+    }),
+  );
+  const decoder = () => new LogDecoder(ADDRESSES, [CALLBACKS]);
+  return { clock, read, tail: new ChainTail({ chain: { endpoints: async () => endpoints }, decoder, clock }) };
+}
 
 function tailOf(tip: (asked: CallOptions) => Promise<ChainAnswer<ChainHeader>>) {
   const clock = new VirtualClock();
@@ -63,5 +89,31 @@ describe("the newest events", () => {
     const waited = tail.read(101, options("hasty", 500));
     await clock.advanceAsync(500);
     expect(await waited).toMatchObject({ kind: "failed", code: "TIMEOUT" });
+  });
+
+  it("are read at the endpoint of the newest block, wherever that comes among them", async () => {
+    const { tail, read } = tailAt(95, 103, TIP);
+    expect(await tail.read(101, options("one"))).toMatchObject({ value: { toBlock: TIP } });
+    expect(read).toEqual([2]);
+  });
+
+  it("are a failure, and not none, where all endpoints are behind what is kept", async () => {
+    const { tail } = tailAt(95, 99);
+    expect(await tail.read(101, options("one"))).toMatchObject({ kind: "failed" });
+    expect(await tailAt(95, 100).tail.read(101, options("one"))).toMatchObject({ value: { events: [], toBlock: 100 } });
+  });
+
+  it("are not held up by an endpoint that names a block far above, and does not have it", async () => {
+    const wrong = tailAt(FAR_BLOCK, TIP);
+    expect(await wrong.tail.read(101, options("one"))).toMatchObject({ value: { toBlock: TIP } });
+    const right = tailAt(FAR_BLOCK - 1, TIP);
+    expect(await right.tail.read(101, options("one"))).toMatchObject({ kind: "failed", code: "LAGGING" });
+  });
+
+  it("are read at the others' where one hangs", async () => {
+    const { tail, clock } = tailAt(null, TIP);
+    const found = tail.read(101, options("one"));
+    await clock.advanceAsync(4_000);
+    expect(await found).toMatchObject({ value: { toBlock: TIP } });
   });
 });

@@ -15,6 +15,8 @@ const TRADER = `0x${"1a".repeat(20)}`;
 /** An endpoint of a chain that the test writes: every block has one event. */
 class Node implements HistoryEndpoint {
   safe: number;
+  /** Above the safe head it may have more. */
+  newest = 0;
   /** What it calls safe, and does not have. */
   slip: number | null = null;
   /** Blocks from here on are of another branch. */
@@ -41,7 +43,7 @@ class Node implements HistoryEndpoint {
   }
 
   async header(block: number) {
-    return { kind: "value", value: block > this.safe ? null : this.#header(block) } as const;
+    return { kind: "value", value: block > Math.max(this.safe, this.newest) ? null : this.#header(block) } as const;
   }
 
   async logs(filter: LogFilter): Promise<LogsAnswer> {
@@ -95,6 +97,46 @@ describe("the index of events", () => {
     node.safe = 110;
     await pass(2_000);
     expect(index.status()).toMatchObject({ sinceBlock: 100, cursorBlock: 110, eventCount: 11, problem: null });
+  });
+
+  describe("without a first block of its own", () => {
+    const begun = async (nodes: readonly Node[], waitMs = 0): Promise<ReturnType<EventIndex["status"]>> => {
+      const { index, pass } = indexOf(nodes, createMemoryStore());
+      await index.start();
+      await pass(waitMs);
+      return index.status();
+    };
+    /** Longer than it waits for a second endpoint. */
+    const LONG_MS = 200_000;
+
+    it.each([
+      ["far too high", 9_000_000],
+      ["far too low", 5],
+    ])("does not begin where one endpoint of two alone says it, %s", async (_, slip) => {
+      const [wrong, right] = [new Node(50_000), new Node(50_001)];
+      wrong.slip = slip;
+      // The higher safe head of the right one is a block of the other too, where it has named a lower one.
+      wrong.newest = 50_010;
+      expect(await begun([wrong, right], LONG_MS)).toMatchObject({ sinceBlock: 50_001 });
+    });
+
+    it("begins at the higher of two heads that both endpoints have", async () => {
+      const [slow, quick] = [new Node(50_000), new Node(50_005)];
+      slow.newest = 50_010;
+      expect(await begun([slow, quick])).toMatchObject({ sinceBlock: 50_005 });
+    });
+
+    it("waits where two do not agree, and then begins at the newest that its endpoint has", async () => {
+      const [far, behind] = [new Node(50_000), new Node(5)];
+      expect(await begun([behind, far])).toMatchObject({
+        sinceBlock: null,
+        problem: "endpoints do not agree about a block to begin at",
+      });
+      expect(await begun([behind, far], LONG_MS)).toMatchObject({ sinceBlock: 50_000 });
+      const [wrong, right] = [new Node(50_000), new Node(50_000)];
+      [wrong.slip, wrong.forkAt] = [9_000_000, 0];
+      expect(await begun([wrong, right], LONG_MS)).toMatchObject({ sinceBlock: 50_000 });
+    });
   });
 
   it("reads all again where it is to begin below its first block, and goes on from there", async () => {

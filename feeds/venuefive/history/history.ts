@@ -11,6 +11,8 @@ import type {
   ClientSignedOrderFound,
   ClientSignedStatus,
   ClosedTrade,
+  GonePositions,
+  PositionSlot,
 } from "../../../engine/client-signed-room.js";
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Logger } from "../../../engine/domain/logger.js";
@@ -24,6 +26,7 @@ import { EventBook } from "./event-book.js";
 import { EventIndex } from "./event-index.js";
 import { EventReader } from "./event-reader.js";
 import type { DollarBased, SymbolOf } from "./fold.js";
+import { liquidatedAmong } from "./liquidated.js";
 import type { OlderTrades } from "./older-trades.js";
 import { OrderLookup } from "./order-lookup.js";
 import { HistoryPages } from "./pages.js";
@@ -54,6 +57,7 @@ export class VenuefiveHistory {
   readonly #pages: HistoryPages;
   readonly #lookup: OrderLookup;
   readonly #reader: EventReader;
+  readonly #events: Parameters<typeof liquidatedAmong>[0];
 
   constructor(options: VenuefiveHistoryOptions) {
     const { chainId, addresses, chain, store, symbolOf, isDollarBased, fromBlock, older } = options;
@@ -73,7 +77,8 @@ export class VenuefiveHistory {
     const seenAtMs = () => this.#index.seenAtMs;
     this.#pages = new HistoryPages({ book, reader, symbolOf, isDollarBased, older, seenAtMs });
     const tail = new ChainTail({ chain, decoder, clock });
-    this.#lookup = new OrderLookup({ chain, book, reader, tail, decoder, symbolOf, isDollarBased, seenAtMs });
+    this.#events = { book, reader, tail, seenAtMs };
+    this.#lookup = new OrderLookup({ chain, book, reader, tail, decoder, symbolOf, isDollarBased, seenAtMs, clock });
   }
 
   /** Resolves when the first look at the chain has ended, whatever it found. */
@@ -107,6 +112,14 @@ export class VenuefiveHistory {
 
   placedOrders(trader: string, slots: readonly RestingSlot[]): Promise<readonly (PlacedOrder | null)[]> {
     return placedOrders(this.#reader, trader, slots);
+  }
+
+  readLiquidated(
+    address: string,
+    gone: GonePositions,
+    options: CallOptions,
+  ): Promise<ChainRead<readonly PositionSlot[]>> {
+    return liquidatedAmong(this.#events, address, gone, options);
   }
 
   findOrder(

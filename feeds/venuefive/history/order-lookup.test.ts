@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import { createMemoryStore } from "../../../engine/storage/test/memory-store.js";
 import { type ChainAnswer, type ChainTransaction, failedAnswer, type HistoryEndpoint } from "./chain-port.js";
 import type { Tail } from "./chain-tail.js";
@@ -77,7 +78,7 @@ async function lookup({ kept = [], tail = NOTHING_LATER, receipts = [NO_RECEIPT]
   const found = new OrderLookup({
     ...{ chain: { endpoints: async () => endpoints }, book, reader: new EventReader(store, KEYS, book) },
     ...{ tail: { read: async (from) => tail(from) }, decoder: () => new LogDecoder(ADDRESSES, [CALLBACKS]) },
-    ...{ symbolOf: () => "BTC", isDollarBased: () => false, seenAtMs: () => 7 },
+    ...{ symbolOf: () => "BTC", isDollarBased: () => false, seenAtMs: () => 7, clock: new VirtualClock() },
   });
   return async (orderId: string, address: string | null = null) => {
     const read = await found.find(orderId, address, OPTIONS);
@@ -89,7 +90,7 @@ const later =
   (...events: readonly VenuefiveEvent[]) =>
   (): ChainAnswer<Tail> => ({
     kind: "value",
-    value: { events, toBlock: 120 },
+    value: { events, toBlock: Math.max(120, ...events.map(({ block }) => block)) },
   });
 
 describe("the look for an order", () => {
@@ -111,6 +112,14 @@ describe("the look for an order", () => {
     expect(await filled(hashOf(1_110).toUpperCase().replace("0X", "0x"))).toMatchObject({
       ...{ kind: "market", order: { status: "FILLED", price: "65000", txHash: hashOf(1_110) } },
     });
+  });
+
+  it("is a failure, and never pending, where nobody shows the blocks from its own on", async () => {
+    const behind = { tail: (): ChainAnswer<Tail> => ({ kind: "value", value: { events: [], toBlock: 109 } }) };
+    const market = await lookup({ receipts: [receiptOf(event(QUEUED, 110))], ...behind });
+    expect(await market(hashOf(1_110))).toBe("VENUE_ERROR");
+    const limit = await lookup({ receipts: [receiptOf(event(PLACED, 110))], ...behind });
+    expect(await limit(hashOf(1_110))).toBe("VENUE_ERROR");
   });
 
   it("reads from the order on where the index is far behind the head", async () => {

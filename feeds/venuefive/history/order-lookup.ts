@@ -4,7 +4,9 @@
  * in blocks that nobody shows, the look is a failure.
  */
 import type { ChainRead, ClientSignedOrderFound } from "../../../engine/client-signed-room.js";
+import type { Clock } from "../../../engine/domain/clock.js";
 import type { CallOptions } from "../../../engine/ports.js";
+import { Deadline } from "../../shared/net/deadline.js";
 import { decodeWith } from "../../shared/room/wire-fields.js";
 import type { ChainAnswer, ChainTransaction, FailedAnswer, HistoryChain, HistoryEndpoint } from "./chain-port.js";
 import type { ChainTail, Tail } from "./chain-tail.js";
@@ -23,6 +25,7 @@ import {
 import { type DollarBased, foldMarketOrder, foldOrder, type OrderEvents, type SymbolOf } from "./fold.js";
 import { failedChainRead, notYet } from "./pages.js";
 import { type OrderSlot, placeOf } from "./row-keys.js";
+import { NO_TIME, partOf } from "./timed-endpoint.js";
 
 interface OrderLookupParts {
   readonly chain: HistoryChain;
@@ -33,6 +36,7 @@ interface OrderLookupParts {
   readonly symbolOf: SymbolOf;
   readonly isDollarBased: DollarBased;
   readonly seenAtMs: () => number;
+  readonly clock: Clock;
 }
 
 /** The order of a slot that is meant, of what is kept of the newest there, `seen`, and what is above the cursor. */
@@ -52,6 +56,8 @@ interface AskedTransaction {
 type Found = ChainRead<ClientSignedOrderFound | null>;
 type NoRead = Extract<ChainRead<never>, { ok: false }>;
 
+/** Unknown is not pending. */
+const BEHIND = failedChainRead("VENUE_ERROR", "no endpoint shows the blocks from that of the order on");
 const HASH = /^0x[0-9a-f]{64}$/;
 const SLOT_ID = /^(\d{1,6}):(\d{1,6}):(\d{1,12})$/;
 
@@ -63,43 +69,44 @@ export class OrderLookup {
   }
 
   async find(orderId: string, address: string | null, options: CallOptions): Promise<Found> {
+    const deadline = new Deadline(this.#parts.clock, options);
     const at = this.#parts.book.cursor;
     if (at === null) return notYet();
     const id = orderId.toLowerCase();
     const trader = address?.toLowerCase() ?? null;
-    if (HASH.test(id)) return this.#byTransaction({ hash: id, trader }, at, options);
+    if (HASH.test(id)) return this.#byTransaction({ hash: id, trader }, at, deadline);
     const slot = SLOT_ID.exec(id);
     if (slot === null || trader === null) return this.#ok(at, null);
     const [pairIndex = 0, index = 0, block = 0] = slot.slice(1).map(Number);
-    return this.#bySlot({ trader, pairIndex, index }, block, at, options);
+    return this.#bySlot({ trader, pairIndex, index }, block, at, deadline);
   }
 
-  async #bySlot(slot: OrderSlot, block: number, at: IndexCursor, options: CallOptions): Promise<Found> {
+  async #bySlot(slot: OrderSlot, block: number, at: IndexCursor, deadline: Deadline): Promise<Found> {
     const kept = block <= at.block ? await this.#parts.reader.orderOf(slot, block) : null;
     if (kept === null && block < at.since.block) return beforeIndex(at);
     if (kept === null && block <= at.block) return this.#ok(at, null);
     if (kept !== null && endsOrder(kept.latest)) return this.#ok(at, this.#limit(kept));
     const look = { slot, isMeant: (events: readonly OrderEvent[]) => events.some((event) => event.block === block) };
-    return this.#withTail({ ...look, seen: [], from: at.block + 1 }, at, options);
+    return this.#withTail({ ...look, seen: [], from: at.block + 1 }, at, deadline);
   }
 
-  async #byTransaction(asked: AskedTransaction, at: IndexCursor, options: CallOptions): Promise<Found> {
+  async #byTransaction(asked: AskedTransaction, at: IndexCursor, deadline: Deadline): Promise<Found> {
     const { hash } = asked;
     const kept = await this.#parts.reader.ofTransaction(hash);
-    if (kept.length > 0) return this.#ofEvents(asked, kept, at, options);
-    const receipt = await this.#anywhere((endpoint) => endpoint.transaction(hash, options), isSome);
-    if (receipt.kind === "failed") return failureOf(receipt);
+    if (kept.length > 0) return this.#ofEvents(asked, kept, at, deadline);
+    const receipt = await this.#anywhere(deadline, (endpoint, left) => endpoint.transaction(hash, left), isSome);
+    if (receipt.kind === "failed") return tailFailure(receipt);
     const { value } = receipt;
-    if (value === null) return this.#unmined(hash, at, options);
+    if (value === null) return this.#unmined(hash, at, deadline);
     if (!value.hasSucceeded) return this.#ok(at, { kind: "transaction", txHash: hash, status: "REVERTED" });
-    const header = await this.#anywhere((endpoint) => endpoint.header(value.block, options), isSome);
-    if (header.kind === "failed") return failureOf(header);
+    const header = await this.#anywhere(deadline, (endpoint, left) => endpoint.header(value.block, left), isSome);
+    if (header.kind === "failed") return tailFailure(header);
     if (header.value?.hash !== value.blockHash)
       return failedChainRead("VENUE_ERROR", "endpoints differ on the transaction's block");
     const { timeMs } = header.value;
     const decoded = decodeWith(null, () => eventsOf(value, timeMs, this.#parts.decoder()));
     if (!decoded.ok) return failedChainRead("BAD_RESPONSE", decoded.problem);
-    return this.#ofEvents(asked, decoded.value, at, options);
+    return this.#ofEvents(asked, decoded.value, at, deadline);
   }
 
   /**
@@ -110,20 +117,22 @@ export class OrderLookup {
     { hash, trader }: AskedTransaction,
     all: readonly VenuefiveEvent[],
     at: IndexCursor,
-    options: CallOptions,
+    deadline: Deadline,
   ): Promise<Found> {
     const own = all.filter((event) => event.trader === trader);
     const events = own.some((event) => isOfMarketOrder(event) || isOfOrder(event)) ? own : all;
     const market = events.find(({ kind }) => kind === "queued") ?? events.find(isOfMarketOrder);
-    if (market !== undefined && isOfMarketOrder(market)) return this.#market(market, at, options);
+    if (market !== undefined && isOfMarketOrder(market)) return this.#market(market, at, deadline);
     const change = events.find(isOfOrder);
     if (change === undefined) return this.#ok(at, { kind: "transaction", txHash: hash, status: "NO_ORDER" });
-    return this.#change(change, at, options);
+    return this.#change(change, at, deadline);
   }
 
-  async #market(event: MarketEvent, at: IndexCursor, options: CallOptions): Promise<Found> {
+  async #market(event: MarketEvent, at: IndexCursor, deadline: Deadline): Promise<Found> {
     const kept = (await this.#parts.reader.ofMarketOrder(event.orderId)).filter(isOfMarketOrder);
-    const tail = kept.some(isOutcome) ? null : await this.#tail(at, event.block, options);
+    const tail = kept.some(isOutcome)
+      ? null
+      : await this.#tail(at, { from: event.block, least: event.block }, deadline);
     if (tail !== null && !tail.ok) return tail;
     const later = tail?.value.events.filter(isOfMarketOrder).filter(({ orderId }) => orderId === event.orderId) ?? [];
     const events = inOrder([...kept, event, ...later]);
@@ -134,7 +143,7 @@ export class OrderLookup {
     return this.#ok(at, order === null ? null : { kind: "market", order }, tail?.value.toBlock);
   }
 
-  async #change(event: OrderEvent, at: IndexCursor, options: CallOptions): Promise<Found> {
+  async #change(event: OrderEvent, at: IndexCursor, deadline: Deadline): Promise<Found> {
     const kept = event.block <= at.block ? await this.#parts.reader.orderOfEvent(event, placeOf(event)) : null;
     if (kept !== null && endsOrder(kept.latest)) return this.#ok(at, this.#limit(kept));
     if (kept === null && event.block < at.since.block) return beforeIndex(at);
@@ -142,11 +151,11 @@ export class OrderLookup {
     const isMeant = (events: readonly OrderEvent[]): boolean => events.some((one) => placeOf(one) === place);
     // A placing begins the order: nothing of it is below.
     const from = event.kind === "placed" ? event.block : at.block + 1;
-    return this.#withTail({ slot: event, isMeant, seen: [event], from }, at, options);
+    return this.#withTail({ slot: event, isMeant, seen: [event], from }, at, deadline);
   }
 
-  async #withTail({ slot, isMeant, seen, from }: SlotLook, at: IndexCursor, options: CallOptions): Promise<Found> {
-    const tail = await this.#tail(at, from, options);
+  async #withTail({ slot, isMeant, seen, from }: SlotLook, at: IndexCursor, deadline: Deadline): Promise<Found> {
+    const tail = await this.#tail(at, { from, least: Math.max(0, ...seen.map(({ block }) => block)) }, deadline);
     if (!tail.ok) return tail;
     const newest = await this.#parts.reader.newestOrder(slot);
     const later = tail.value.events.filter(isOfOrder).filter((event) => isOfSlot(event, slot));
@@ -155,24 +164,29 @@ export class OrderLookup {
     return this.#ok(at, meant === undefined ? null : this.#limit(partsOf(meant)), tail.value.toBlock);
   }
 
-  async #unmined(hash: string, at: IndexCursor, options: CallOptions): Promise<Found> {
+  async #unmined(hash: string, at: IndexCursor, deadline: Deadline): Promise<Found> {
     const known = await this.#anywhere(
-      (endpoint) => endpoint.knows(hash, options),
+      deadline,
+      (endpoint, left) => endpoint.knows(hash, left),
       (value) => value,
     );
-    if (known.kind === "failed") return failureOf(known);
+    if (known.kind === "failed") return tailFailure(known);
     return this.#ok(at, known.value ? { kind: "transaction", txHash: hash, status: "PENDING" } : null);
   }
 
   /** Of the first endpoint that has it; without one, of any that answered: all of them must, for a "no". */
   async #anywhere<T>(
-    ask: (endpoint: HistoryEndpoint) => Promise<ChainAnswer<T>>,
+    deadline: Deadline,
+    ask: (endpoint: HistoryEndpoint, left: CallOptions) => Promise<ChainAnswer<T>>,
     isFound: (value: T) => boolean,
   ): Promise<ChainAnswer<T>> {
     let none: ChainAnswer<T> | null = null;
     let failure: FailedAnswer | null = null;
-    for (const endpoint of await this.#parts.chain.endpoints()) {
-      const answer = await ask(endpoint);
+    const endpoints = await this.#parts.chain.endpoints();
+    for (const [index, endpoint] of endpoints.entries()) {
+      const part = partOf(deadline, index, endpoints.length);
+      if (part === null) return NO_TIME;
+      const answer = await ask(endpoint, part);
       if (answer.kind === "failed") failure = answer;
       else if (isFound(answer.value)) return answer;
       else none = answer;
@@ -180,17 +194,25 @@ export class OrderLookup {
     return failure ?? none ?? { kind: "failed", code: "VENUE_ERROR", message: "no endpoint", retryAfterMs: null };
   }
 
-  /** `from`: nothing that is looked for is below; while the index is far behind, no more is read. */
+  /**
+   * `from`: nothing that is looked for is below; while the index is far behind, no more is read. `least`: a block that an
+   * endpoint has shown.
+   */
   async #tail(
     at: IndexCursor,
-    from: number,
-    options: CallOptions,
+    { from, least }: { readonly from: number; readonly least: number },
+    deadline: Deadline,
   ): Promise<{ readonly ok: true; readonly value: Tail } | NoRead> {
-    const { tail } = this.#parts;
-    const whole = await tail.read(at.block + 1, options);
+    const whole = await this.#readTail(at.block + 1, deadline);
     const isFar = whole.kind === "failed" && whole.code === "LAGGING" && from > at.block + 1;
-    const answer = isFar ? await tail.read(from, options) : whole;
-    return answer.kind === "value" ? { ok: true, value: answer.value } : failureOf(answer);
+    const answer = isFar ? await this.#readTail(from, deadline) : whole;
+    if (answer.kind !== "value") return tailFailure(answer);
+    return answer.value.toBlock < least ? BEHIND : { ok: true, value: answer.value };
+  }
+
+  async #readTail(from: number, deadline: Deadline): Promise<ChainAnswer<Tail>> {
+    const left = deadline.left();
+    return left === null ? NO_TIME : this.#parts.tail.read(from, left);
   }
 
   #limit(events: OrderEvents): ClientSignedOrderFound {
@@ -247,7 +269,7 @@ function beforeIndex({ since }: IndexCursor): NoRead {
   return failedChainRead("BEFORE_INDEX", `the index begins at block ${since.block}`);
 }
 
-function failureOf({ code, message, retryAfterMs }: FailedAnswer): NoRead {
+export function tailFailure({ code, message, retryAfterMs }: FailedAnswer): NoRead {
   if (code === "PRUNED") return failedChainRead("BEFORE_INDEX", message);
   const isOwn = code === "LAGGING" || code === "INCONSISTENT" || code === "FORKED";
   return failedChainRead(isOwn ? "VENUE_ERROR" : code, message, retryAfterMs);

@@ -83,6 +83,30 @@ describe("pages of the history", () => {
     });
   });
 
+  it.each(["trades", "orders"] as const)(
+    "of %s reach no block that was taken back while they were read",
+    async (kind) => {
+      const all = await begun();
+      await all.book.append([closing(6, 1), placed(6, 2)], { block: 10, hash: hashOf(10) });
+      await all.book.append([closing(11, 1), placed(11, 2)], { block: 12, hash: hashOf(12) });
+      let isTaken = false;
+      const { scan } = all.store;
+      all.store.scan = async (...args) => {
+        const rows = await scan.apply(all.store, args);
+        if (isTaken) return rows;
+        isTaken = true;
+        await all.book.takeBack({ block: 10, hash: hashOf(10) });
+        return rows;
+      };
+      const query = { limit: 5, cursor: null, symbol: null };
+      const read = await (kind === "trades"
+        ? all.pages.trades(TRADER, query, OPTIONS)
+        : all.pages.orders(TRADER, query));
+      expect(read).toMatchObject({ ok: true, block: 10, value: { toBlock: 10 } });
+      expect(read.ok && read.value.rows).toHaveLength(1);
+    },
+  );
+
   it("neither repeat nor skip a row while others come in", async () => {
     const all = await begun();
     const first = [

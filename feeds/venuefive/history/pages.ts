@@ -81,13 +81,15 @@ export class HistoryPages {
   ): Promise<ChainRead<ChainHistoryPage<ClosedTrade>>> {
     const trader = address.toLowerCase();
     const cursor = readQuery(trader, query);
-    const at = this.#parts.book.cursor;
+    const began = this.#parts.book.cursor;
     if (cursor === undefined) return badQuery();
-    if (at === null) return notYet();
+    if (began === null) return notYet();
     if (cursor !== null && cursor.kind === "orders") return badQuery();
     const { older } = this.#parts;
-    const listed: Listed<ClosedTrade> =
-      cursor?.kind === "older" ? { rows: [], after: null } : await this.#page(this.#trades, trader, query, cursor);
+    const isOlder = cursor?.kind === "older";
+    const page = isOlder ? null : await this.#page(this.#trades, trader, query, cursor ?? null);
+    const listed: Listed<ClosedTrade> = page ?? { rows: [], after: null };
+    const at = page?.at ?? began;
     if (listed.after !== null || older === null)
       return this.#ok(at, listed.rows, listed.after === null ? null : { kind: "trades", after: listed.after }, older);
     const mark = cursor?.kind === "older" ? cursor.mark : firstOlder(at.since.timeMs);
@@ -105,10 +107,10 @@ export class HistoryPages {
   async orders(address: string, query: ChainHistoryQuery): Promise<ChainRead<ChainHistoryPage<ClientSignedOrder>>> {
     const trader = address.toLowerCase();
     const cursor = readQuery(trader, query);
-    const at = this.#parts.book.cursor;
+    const began = this.#parts.book.cursor;
     if (cursor === undefined || (cursor !== null && cursor.kind !== "orders")) return badQuery();
-    if (at === null) return notYet();
-    const { rows, after } = await this.#page(this.#orders, trader, query, cursor);
+    if (began === null) return notYet();
+    const { rows, after, at = began } = await this.#page(this.#orders, trader, query, cursor);
     return this.#ok(at, rows, after === null ? null : { kind: "orders", after }, null);
   }
 
@@ -117,12 +119,13 @@ export class HistoryPages {
     trader: string,
     query: ChainHistoryQuery,
     cursor: Extract<PageCursor, { kind: "trades" | "orders" }> | null,
-  ): Promise<Listed<T>> {
+  ): Promise<Listed<T> & { readonly at?: IndexCursor }> {
     const { book } = this.#parts;
     for (let attempt = 1; ; attempt++) {
-      const { generation } = book;
+      const { generation, cursor: at } = book;
       const listed = await listedOf(list, trader, query, cursor?.after ?? null);
-      if (book.generation === generation || attempt === ATTEMPTS_MAX) return listed;
+      // Blocks that were taken back meanwhile are not in it, whatever the cursor was before.
+      if (at !== null && (book.generation === generation || attempt === ATTEMPTS_MAX)) return { ...listed, at };
     }
   }
 

@@ -81,7 +81,17 @@ export class PairGuard {
   isDue(): boolean {
     const { heads, clock, everyBlocks } = this.#options;
     if (this.#failedAtMs !== null) return monoMs(clock) - this.#failedAtMs >= RETRY_MS;
-    return this.#known === null || (heads.head?.number ?? 0) - this.#known.block >= everyBlocks;
+    if (this.#known === null) return true;
+    const sinceBlocks = (heads.head?.number ?? 0) - this.#known.block;
+    // Below it: that block is of no chain any more.
+    return sinceBlocks >= everyBlocks || sinceBlocks < 0;
+  }
+
+  /** Whether the pair has the name that it had at the last comparison, so far as anything follows from it. */
+  isAsCompared(index: number, { from }: PairName): boolean {
+    const here = this.#options.map.symbols.get(index);
+    const isDollar = this.#known?.dollarBased.has(index) ?? false;
+    return (here === undefined || here === from.toUpperCase()) && isDollar === isDollarName(from);
   }
 
   /** What reads need: the pairs, where they mean what they should. Compares first where that has not been done. */
@@ -150,7 +160,7 @@ export class PairGuard {
       const here = symbols.get(index);
       return here === undefined || here === from.toUpperCase() ? [] : [{ index, here, chain: nameOf(from) }];
     });
-    const dollarBased = names.flatMap(({ from }, index) => (from === "USD" ? [index] : []));
+    const dollarBased = names.flatMap(({ from }, index) => (isDollarName(from) ? [index] : []));
     return { dollarBased: new Set(dollarBased), differing };
   }
 
@@ -179,6 +189,10 @@ export function differText(differing: readonly DifferingPair[]): string {
     .map(({ index, here, chain }) => `${index} is ${here} here and ${chain} there`);
   const more = differing.length > NAMED_MAX ? `, and ${differing.length - NAMED_MAX} more` : "";
   return `pairs of the chain are not those of the map: ${named.join(", ")}${more}`;
+}
+
+function isDollarName(from: string): boolean {
+  return from === "USD";
 }
 
 const NAME_CHARS_MAX = 32;

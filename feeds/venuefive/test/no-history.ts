@@ -16,6 +16,7 @@ export function noHistory(): HistoryPart {
       problem: null,
     }),
     readClosedTrades: async () => NOTHING,
+    readLiquidated: async () => NOTHING,
     readOrders: async () => NOTHING,
     placedOrders: async (_, slots) => slots.map(() => null),
     findOrder: async () => NOTHING,

@@ -15,7 +15,7 @@ export interface ProxiedCall {
 
 /** What is done with a request; null: it is passed on. */
 export type Fault = (calls: readonly ProxiedCall[], response: ServerResponse) => boolean;
-/** Changes one answer; undefined: it stays. */
+/** Changes one answer, or promises to; undefined: it stays. */
 export type Twist = (call: ProxiedCall, result: unknown) => unknown;
 
 export class RpcProxy {
@@ -67,19 +67,20 @@ export class RpcProxy {
     if (this.fault?.(calls, response) === true) return;
     const answer = await fetch(this.#target, { method: "POST", headers: HEADERS, body });
     const text = await answer.text();
+    const twisted = this.twist === null ? text : await this.#twisted(calls, text);
     response.writeHead(answer.status, HEADERS);
-    response.end(this.twist === null ? text : this.#twisted(calls, text));
+    response.end(twisted);
   }
 
-  #twisted(calls: readonly ProxiedCall[], text: string): string {
+  async #twisted(calls: readonly ProxiedCall[], text: string): Promise<string> {
     const parsed = JSON.parse(text) as Answer | Answer[];
-    const one = (answer: Answer): Answer => {
+    const one = async (answer: Answer): Promise<Answer> => {
       const call = calls.find(({ id }) => id === answer.id);
       if (call === undefined || this.twist === null) return answer;
-      const result = this.twist(call, answer.result);
+      const result = await this.twist(call, answer.result);
       return result === undefined ? answer : { jsonrpc: "2.0", id: answer.id, result };
     };
-    return JSON.stringify(Array.isArray(parsed) ? parsed.map(one) : one(parsed));
+    return JSON.stringify(Array.isArray(parsed) ? await Promise.all(parsed.map(one)) : await one(parsed));
   }
 }
 

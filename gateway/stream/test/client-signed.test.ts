@@ -102,6 +102,26 @@ describe("positions of venuefive on the stream", () => {
     expect(JSON.stringify(data["positions"])).not.toMatch(/unrealizedPnl|collateral|margin/);
   });
 
+  it("end as liquidated where the venue took them, and as closed where its events cannot be read", async () => {
+    const slots = [0, 1, 2].map((index) => aChainPosition({ index }));
+    const keyOf = (index: number): string => `venuefive|BTC|LONG|1:${index}:${OPENED_S}`;
+    room.positions.set(LOWER, slots);
+    const sub = await subscribe(client);
+    room.liquidated.add(1);
+    room.positions.set(LOWER, slots.slice(2));
+    await block();
+    expect(client.folds.get(sub)?.events).toEqual([
+      ["closed", keyOf(0)],
+      ["liquidated", keyOf(1)],
+    ]);
+    room.liquidated.add(2);
+    room.failingReads.add("liquidated");
+    room.positions.set(LOWER, []);
+    await block();
+    expect(client.folds.get(sub)?.events.at(-1)).toEqual(["closed", keyOf(2)]);
+    expect(room.calls.filter(({ name }) => name === "liquidated")).toHaveLength(2);
+  });
+
   it("send nothing for a block that changes nothing but the time", async () => {
     room.positions.set(LOWER, [aChainPosition()]);
     const sub = await subscribe(client);

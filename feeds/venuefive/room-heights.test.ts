@@ -1,0 +1,131 @@
+/** The room against one endpoint that names a block far above the chain: for a moment, for good, alone or beside another. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startTrader, type VenuefiveTrader } from "../../bench/sim/venuefive/test/trader.js";
+import { startVenuefive, type VenuefiveWorld } from "../../bench/sim/venuefive/world.js";
+import { READ, type RoomStand, startRoomStand } from "./test/room-stand.js";
+import type { RpcProxy, Twist } from "./test/rpc-proxy.js";
+
+const FAR = 1_000_000;
+/** Longer than a height is held that everybody contradicts. */
+const CONTRADICTED_MS = 40_000;
+
+let world: VenuefiveWorld;
+let one: VenuefiveTrader;
+beforeAll(async () => {
+  world = await startVenuefive();
+  one = await startTrader(world, 1);
+  await one.opened({ pairIndex: 1, collateral: "100", leverage: "10", price: "92400" });
+});
+afterAll(() => world.stop());
+
+const tip = async (): Promise<number> => Number(await world.chain.rpc("eth_blockNumber"));
+const states = ({ room }: RoomStand): readonly string[] => room.status().endpoints.map(({ state }) => state);
+const positions = ({ room, settled }: RoomStand) => settled(room.readPositions(one.address, READ));
+
+/** Its newest block, that much higher. */
+const above =
+  (blocks: number, fields: object = {}): Twist =>
+  ({ method, params }, result) => {
+    if (method !== "eth_getBlockByNumber" || params[0] !== "latest") return undefined;
+    const block = result as { readonly number: string; readonly hash: string };
+    const number = `0x${(Number(block.number) + blocks).toString(16)}`;
+    return { ...block, number, hash: `0xf0${block.hash.slice(4)}`, ...fields };
+  };
+
+async function started(count: number, twist: Twist | null = null): Promise<RoomStand> {
+  const prepare = ([proxy]: readonly RpcProxy[]): void => {
+    if (proxy !== undefined) proxy.twist = twist;
+  };
+  const targets = Array.from({ length: count }, () => world.rpcUrl);
+  const stand = await startRoomStand(world, { targets, prepare });
+  await stand.settled(stand.room.start());
+  return stand;
+}
+
+/** The chain goes on, and time passes. */
+async function goesOn(stand: RoomStand, ms: number): Promise<void> {
+  await world.chain.mine();
+  const untilMs = stand.clock.wallMs() + ms;
+  await stand.holds(() => stand.clock.wallMs() >= untilMs);
+}
+
+describe("a block far above the chain", () => {
+  it.each([1, 3, FAR])("that one of two endpoints names from the start, by %d, is not shown", async (blocks) => {
+    const stand = await started(2, above(blocks));
+    const height = await tip();
+    expect(stand.room.status()).toMatchObject({ state: "LIVE", block: height });
+    expect(states(stand)).toEqual(["disagrees", "up"]);
+    expect(await positions(stand)).toMatchObject({ ok: true, block: height });
+    await world.chain.mine();
+    await stand.atTip();
+    expect(stand.room.status()).toMatchObject({ block: height + 1 });
+  });
+
+  it.each([1, 2])("that one of %d endpoints names once is forgotten after a bounded time", async (count) => {
+    const stand = await started(count);
+    const [proxy] = stand.proxies;
+    if (proxy === undefined) throw new Error("there is no endpoint");
+    const height = await tip();
+    const blocks: number[] = [];
+    stand.room.onBlock((block) => void blocks.push(block));
+    // Alone at that moment, where there is another.
+    const [, other] = stand.proxies;
+    if (other !== undefined) other.fault = (_, response) => response.destroy() !== undefined;
+    await stand.holds(() => states(stand)[1] !== "up");
+    proxy.twist = above(FAR);
+    await stand.holds(() => stand.room.status().block === height + FAR);
+    proxy.twist = null;
+    if (other !== undefined) other.fault = null;
+    await goesOn(stand, CONTRADICTED_MS);
+    expect(await positions(stand)).toMatchObject({ ok: true, block: height + 1 });
+    expect(states(stand)).toEqual(Array.from({ length: count }, () => "up"));
+    expect(blocks).toEqual([height + FAR, height + 1]);
+  });
+
+  it("that an endpoint named before it went down is forgotten where the other goes on", async () => {
+    const stand = await started(2);
+    const [proxy, other] = stand.proxies;
+    if (proxy === undefined || other === undefined) throw new Error("there are no two endpoints");
+    other.fault = (_, response) => response.destroy() !== undefined;
+    await stand.holds(() => states(stand)[1] === "down");
+    proxy.twist = above(FAR);
+    await stand.holds(() => (stand.room.status().block ?? 0) > FAR);
+    proxy.fault = other.fault;
+    other.fault = null;
+    await goesOn(stand, CONTRADICTED_MS);
+    expect(await positions(stand)).toMatchObject({ ok: true, block: await tip() });
+    expect(states(stand)).toEqual(["down", "up"]);
+  });
+
+  it("is not what one names whose other lags, however long that is", async () => {
+    const stand = await started(2);
+    const [, other] = stand.proxies;
+    if (other === undefined) throw new Error("there are no two endpoints");
+    const height = await tip();
+    const block = await world.chain.rpc("eth_getBlockByNumber", ["latest", false]);
+    other.twist = ({ method, params }) => {
+      if (method !== "eth_getBlockByNumber") return undefined;
+      return params[0] === "latest" ? block : Number(params[0]) > height ? null : undefined;
+    };
+    for (let count = 0; count < 20; count++) {
+      await world.chain.mine();
+      await stand.atTip();
+    }
+    await goesOn(stand, CONTRADICTED_MS);
+    expect(states(stand)).toEqual(["up", "lagging"]);
+    const [first] = stand.proxies;
+    if (first !== undefined) first.fault = (_, response) => response.destroy() !== undefined;
+    await goesOn(stand, CONTRADICTED_MS);
+    expect(await positions(stand)).toMatchObject({ ok: false });
+    expect(stand.room.status()).toMatchObject({ state: "STALE", block: height + 21 });
+  });
+
+  it("of a time to come, that one of two endpoints names for good, holds the room for a bounded time", async () => {
+    const stand = await started(2, above(FAR, { timestamp: "0xffffffff" }));
+    // Blocks are two seconds apart: these go beyond what counts of a time to come.
+    await world.chain.mine(60);
+    await goesOn(stand, CONTRADICTED_MS);
+    expect(await positions(stand)).toMatchObject({ ok: true, block: await tip() });
+    expect(states(stand)).toEqual(["disagrees", "up"]);
+  });
+});
