@@ -150,9 +150,9 @@ export class ChainHeads {
   }
 
   rows(): readonly EndpointRow[] {
-    const best = this.#best(this.#believed());
+    const top = best(this.#believed());
     return this.#watched.map((one) => {
-      const isLagging = heightOf(one) < best - this.#options.lagBlocksMax;
+      const isLagging = heightOf(one) < top - this.#options.lagBlocksMax;
       const state = one.isOtherChain
         ? "wrong-chain"
         : !one.isAnswering
@@ -181,13 +181,9 @@ export class ChainHeads {
     return this.#live().filter((one) => !one.isContradicted);
   }
 
-  #best(of: readonly WatchedEndpoint[]): number {
-    return bestHead(of.map(heightOf), Math.min(AGREEMENT, of.length));
-  }
-
   #fresh(): readonly WatchedEndpoint[] {
     const believed = this.#believed();
-    const least = this.#best(believed) - this.#options.lagBlocksMax;
+    const least = best(believed) - this.#options.lagBlocksMax;
     return believed.filter((one) => heightOf(one) >= least);
   }
 
@@ -201,33 +197,15 @@ export class ChainHeads {
   #judge(): void {
     // The first to answer may be one that is wrong: nothing counts before all have had their time.
     if (this.#watched.some((one) => !one.hasLooked && !one.isOtherChain)) return;
-    this.#judgeTimes();
+    judgeTimes(this.#live(), this.#options.clock.wallMs());
     const fresh = this.#fresh();
     this.#disagreeAt = compare(fresh);
     if (this.#disagreeAt !== null) return;
     const agreed = fresh.filter((one) => !one.isMinority);
-    const best = this.#best(agreed);
-    const at = agreed.find((one) => heightOf(one) === best);
-    if (at === undefined || at.head === null || this.#isUnproven(at)) return;
+    const top = best(agreed);
+    const at = agreed.find((one) => heightOf(one) === top);
+    if (at === undefined || at.head === null || isUnproven(at, this.#believed())) return;
     if (this.#counts(at.head)) this.#show(at, at.head);
-  }
-
-  /** Above all others, by its word alone so far. */
-  #isUnproven(top: WatchedEndpoint): boolean {
-    const others = this.#believed().filter((one) => one !== top);
-    const isAlone = others.every((one) => heightOf(one) < heightOf(top));
-    return isAlone && others.some((one) => !top.isComparedWith(one));
-  }
-
-  /** Who names blocks above another's that are older than that: the height of it is not believed. */
-  #judgeTimes(): void {
-    const live = this.#live();
-    const nowMs = this.#options.clock.wallMs();
-    for (const one of live) {
-      const others = live.filter((other) => other !== one);
-      one.boundTimes(Math.max(nowMs, ...others.map(({ head }) => head?.timestampMs ?? 0)) + FUTURE_MS);
-    }
-    for (const one of live) one.isContradicted = live.some((other) => other !== one && isOutdoneBy(one, other));
   }
 
   /** A lower block than the head counts once the head has been contradicted for long. */
@@ -265,6 +243,26 @@ export class ChainHeads {
 
 function heightOf({ head }: WatchedEndpoint): number {
   return head?.number ?? -1;
+}
+
+function best(of: readonly WatchedEndpoint[]): number {
+  return bestHead(of.map(heightOf), Math.min(AGREEMENT, of.length));
+}
+
+/** Above all others, by its word alone so far. */
+function isUnproven(top: WatchedEndpoint, believed: readonly WatchedEndpoint[]): boolean {
+  const others = believed.filter((one) => one !== top);
+  const isAlone = others.every((one) => heightOf(one) < heightOf(top));
+  return isAlone && others.some((one) => !top.isComparedWith(one));
+}
+
+/** Who names blocks above another's that are older than that: the height of it is not believed. */
+function judgeTimes(live: readonly WatchedEndpoint[], nowMs: number): void {
+  for (const one of live) {
+    const others = live.filter((other) => other !== one);
+    one.boundTimes(Math.max(nowMs, ...others.map(({ head }) => head?.timestampMs ?? 0)) + FUTURE_MS);
+  }
+  for (const one of live) one.isContradicted = live.some((other) => other !== one && isOutdoneBy(one, other));
 }
 
 /** Where both have the block, or the higher none there. Of different blocks neither is the right one by its time. */
