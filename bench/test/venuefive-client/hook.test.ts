@@ -227,12 +227,13 @@ describe("the hook of venuefive", () => {
     const { options } = await startStand(world);
     const reported: unknown[] = [];
     vi.stubGlobal("reportError", (error: Error) => reported.push(error.message));
+    // Typed as what JavaScript lets a page pass where nothing is awaited.
+    const rejecting = (message: string): (() => void) => (() => Promise.reject(new Error(message))) as () => void;
+    const ofStep = rejecting("of a step");
     const { result } = hook({
       ...options,
-      onStep: async ({ step }) => {
-        if (step === "sign") throw new Error("of a step");
-      },
-      onSuccess: () => Promise.reject(new Error("of the success")),
+      onStep: ({ step }) => (step === "sign" ? ofStep() : undefined),
+      onSuccess: rejecting("of the success"),
     });
     await act(() => result.current.openPosition(ORDER));
     vi.unstubAllGlobals();
