@@ -6,6 +6,8 @@ import { HttpPool, type HttpPoolOptions } from "../../shared/net/http-pool.js";
 export const WEB_CALLS_PER_MINUTE = 60;
 /** An account read weighs 5. The host's own budget is not stated; the futures host has more than ten times this. */
 export const SPOT_WEIGHT_PER_MINUTE = 180;
+/** A call that hangs keeps its connection until its deadline: with one for all, it would hold up everybody's. */
+const CONNECTIONS = 8;
 
 export interface HostOptions {
   readonly spotUrl: string;
@@ -37,7 +39,7 @@ export function otherHosts(
   const poolOf = (name: string, baseUrl: string, budget: number): HttpPool =>
     new HttpPool({
       ...{ name: `venuetwo.${name}`, baseUrl, clock, random, logger, budget },
-      ...{ budgetWindowMs: 60_000, accountLimits: [], connections: 2, exitConnections: 1 },
+      ...{ budgetWindowMs: 60_000, accountLimits: [], connections: CONNECTIONS, exitConnections: 1 },
     });
   const spot = poolOf("spot", spotUrl, spotWeightPerMinute);
   const web = poolOf("web", webUrl, webCallsPerMinute);
