@@ -16,6 +16,9 @@ import { BODY_BYTES_MAX, createVenuefiveRoom, type VenuefiveRoomParts } from "..
 import { noHistory } from "./no-history.js";
 import { RpcProxy } from "./rpc-proxy.js";
 
+/** Between two blocks, as the chain has them. */
+const BLOCK_S = 2;
+
 export const READ: CallOptions = { timeoutMs: 10_000, lane: "read" };
 
 export interface RoomStand {
@@ -41,8 +44,16 @@ export interface RoomStandOptions {
   readonly clock?: VirtualClock;
 }
 
+/** Blocks get their time of each other from here on, so that how long a test really takes is not their age. */
+async function chainTimeMs({ chain }: VenuefiveWorld): Promise<number> {
+  await chain.rpc("anvil_setBlockTimestampInterval", [BLOCK_S]);
+  const newest = await chain.rpc("eth_getBlockByNumber", ["latest", false]);
+  return Number((newest as { timestamp: string }).timestamp) * 1_000;
+}
+
 export async function startRoomStand(world: VenuefiveWorld, options: RoomStandOptions = {}): Promise<RoomStand> {
-  const { targets = [world.rpcUrl], parts = {}, path = "/", clock = new VirtualClock(Date.now()) } = options;
+  const { targets = [world.rpcUrl], parts = {}, path = "/" } = options;
+  const clock = options.clock ?? new VirtualClock(await chainTimeMs(world));
   const lines: { event: string; fields: LogFields | undefined }[] = [];
   const log = (event: string, fields?: LogFields): void => void lines.push({ event, fields });
   const logger: Logger = { debug: null, info: log, warn: log, error: log };
