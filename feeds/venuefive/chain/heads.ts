@@ -256,13 +256,21 @@ function isUnproven(top: WatchedEndpoint, believed: readonly WatchedEndpoint[]):
   return isAlone && others.some((one) => !top.isComparedWith(one));
 }
 
-/** Who names blocks above another's that are older than that: the height of it is not believed. */
+/**
+ * Who names blocks above another's that are older than that, or one of a time to come: the height of it is not believed.
+ * The only one that answers is.
+ */
 function judgeTimes(live: readonly WatchedEndpoint[], nowMs: number): void {
+  const ofTimeToCome = new Set<WatchedEndpoint>();
   for (const one of live) {
     const others = live.filter((other) => other !== one);
-    one.boundTimes(Math.max(nowMs, ...others.map(({ head }) => head?.timestampMs ?? 0)) + FUTURE_MS);
+    const latestMs = Math.max(nowMs, ...others.map(({ head }) => head?.timestampMs ?? 0)) + FUTURE_MS;
+    // One that is another with each look has no later block to outdo it.
+    if (others.length > 0 && (one.head?.timestampMs ?? 0) > latestMs) ofTimeToCome.add(one);
+    one.boundTimes(latestMs);
   }
-  for (const one of live) one.isContradicted = live.some((other) => other !== one && isOutdoneBy(one, other));
+  for (const one of live)
+    one.isContradicted = ofTimeToCome.has(one) || live.some((other) => other !== one && isOutdoneBy(one, other));
 }
 
 /** Where both have the block, or the higher none there. Of different blocks neither is the right one by its time. */
