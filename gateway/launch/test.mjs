@@ -4,7 +4,7 @@
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join, relative } from "node:path";
+import { basename, join, relative, sep } from "node:path";
 import { runBounded } from "./bounded-run.mjs";
 import { listSources, repoRoot } from "./prepare.mjs";
 
@@ -34,10 +34,14 @@ const ALONE = [
 ];
 
 /**
- * What puts other modules in place of the program's, or changes globals, in a test file or in what it imports directly:
- * such a file has a process of its own. The others share their loaded modules, which is half of their time.
+ * What puts other modules in place of the program's, changes globals or counts memory, in a test file or in what it
+ * imports directly: such a file has a process of its own. The others share their loaded modules, whose loading is half of
+ * their time.
  */
-const REPLACES_MODULES = /\bvi\.(?:mock|doMock|resetModules|stubGlobal|hoisted)\b/;
+const NEEDS_ITS_OWN = /\bvi\.(?:mock|doMock|resetModules|stubGlobal|hoisted)\b|\bexpose-gc\b/;
+
+/** Processes with shared modules keep what their files leave behind, so they end with the folder. */
+const SHARING = [["engine"], ["feeds"], ["gateway"], ["bench", "schemas", "client"]];
 
 /** Of what is no whole system: a file waits for a third of its time, so more of them than cores keep two cores busy. */
 const UNIT_WORKERS = 3;
@@ -75,27 +79,33 @@ export async function runTests(args) {
 }
 
 function wholeSuite() {
-  const isWhole = (path) => WHOLE_SYSTEMS.some((name) => path.startsWith(name));
-  const apart = filesWithOwnModules().filter((path) => !isWhole(path));
-  const units = `--maxWorkers=${UNIT_WORKERS}`;
+  const files = listSources().filter((path) => path.endsWith(".test.ts"));
+  const units = files.filter((path) => !WHOLE_SYSTEMS.some((name) => path.startsWith(name)));
+  const apart = filesApart(units);
+  const typeTests = listSources().filter((path) => path.endsWith(".test-d.ts"));
+  const sharing = [...units.filter((path) => !apart.includes(path)), ...typeTests];
+  const workers = `--maxWorkers=${UNIT_WORKERS}`;
+  const untyped = "--typecheck.enabled=false";
   return [
-    [...excluded([...WHOLE_SYSTEMS, ...apart]), "--no-isolate", units],
-    [...apart, "--typecheck.enabled=false", units],
-    [...WHOLE_SYSTEMS, ...excluded(ALONE), "--typecheck.enabled=false"],
-    [...ALONE, "--maxWorkers=1", "--typecheck.enabled=false"],
+    ...SHARING.map((folders) => [
+      ...sharing.filter((path) => folders.includes(path.split(sep)[0])),
+      ...(folders.includes("client") ? [] : [untyped]),
+      "--no-isolate",
+      workers,
+    ]),
+    [...apart, untyped, workers],
+    [...WHOLE_SYSTEMS, ...excluded(ALONE), untyped],
+    [...ALONE, "--maxWorkers=1", untyped],
   ];
 }
 
-function filesWithOwnModules() {
-  const replaces = (path) => REPLACES_MODULES.test(readFileSync(join(repoRoot, path), "utf8"));
-  const sources = listSources();
-  const helpers = sources.filter((path) => !path.endsWith(".test.ts") && replaces(path));
-  const names = helpers.map((path) => basename(path, ".ts"));
-  return sources.filter((path) => {
-    if (!path.endsWith(".test.ts")) return false;
-    if (replaces(path)) return true;
-    const text = readFileSync(join(repoRoot, path), "utf8");
-    return names.some((name) => text.includes(`/${name}.js"`));
+function filesApart(files) {
+  const textOf = (path) => readFileSync(join(repoRoot, path), "utf8");
+  const helpers = listSources().filter((path) => !path.endsWith(".test.ts") && NEEDS_ITS_OWN.test(textOf(path)));
+  const imports = helpers.map((path) => `/${basename(path, ".ts")}.js"`);
+  return files.filter((path) => {
+    const text = textOf(path);
+    return NEEDS_ITS_OWN.test(text) || imports.some((name) => text.includes(name));
   });
 }
 

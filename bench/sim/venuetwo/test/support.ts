@@ -81,7 +81,7 @@ export function signedCall(
   return call(venue, method, `${path}?${query}&signature=${hmac(query)}`, { "X-MBX-APIKEY": API_KEY });
 }
 
-let lastNonce = 0n;
+const lastNonces = new WeakMap<VenuetwoSim, bigint>();
 
 /** V3 call signed by an agent; GET in the query, others in the body. */
 export async function agentCall(
@@ -93,9 +93,11 @@ export async function agentCall(
 ): Promise<Answer> {
   const signer = options.signer ?? agentWallet;
   const now = BigInt(venue.exchange.nowMs()) * 1000n;
-  lastNonce = options.nonce ?? (now > lastNonce ? now : lastNonce + 1n);
+  const last = lastNonces.get(venue) ?? 0n;
+  const nonce = options.nonce ?? (now > last ? now : last + 1n);
+  lastNonces.set(venue, nonce);
   const fields: [string, string][] = Object.entries(params).map(([name, value]) => [name, String(value)]);
-  fields.push(["nonce", String(lastNonce)]);
+  fields.push(["nonce", String(nonce)]);
   if (options.user !== null) fields.push(["user", options.user ?? mainWallet.address]);
   fields.push(["signer", signer.address]);
   const text = new URLSearchParams(fields).toString();
