@@ -1,6 +1,6 @@
 /**
  * The judge of the model on ledgers with one fault each, which it must find by the right check. Of the right ledger, on the
- * first of the same seeds, it has nothing to say: transfer-model.test.ts.
+ * same seed, it has nothing to say.
  */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import {
@@ -26,6 +26,8 @@ interface Mutant {
   readonly name: string;
   /** What the judge must say. */
   readonly wrong: RegExp;
+  /** Where the search for a seed that shows it begins: by default with the first. */
+  readonly from?: number;
   plant(): void;
 }
 
@@ -41,6 +43,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: "sends again as soon as the history shows nothing",
     wrong: /withdrawal of .* took effect 2 times/,
+    from: 5,
     plant: sendsAgainAtOnce,
   },
   {
@@ -56,6 +59,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: "takes a withdrawal that is like it for its own",
     wrong: /withdrawal of .* is failed and took effect/,
+    from: 68,
     plant: () =>
       acting((right) => ({
         withdrawalLooked: (row, look, nowMs) => right.withdrawalLooked(row, { ...look, isByNumber: true }, nowMs),
@@ -64,11 +68,13 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: "takes what the venue lists as another transfer like it for its own",
     wrong: MOVED_TOO_OFTEN,
+    from: 9,
     plant: () => booking(() => ({ unclaimed: async (_row, venueIds) => venueIds })),
   },
   {
     name: "takes a transfer like it for its own where the list has other ids than the replies",
     wrong: MOVED_TOO_OFTEN,
+    from: 38,
     plant: () =>
       booking((right) => ({
         page: async (walletId, after, limit) =>
@@ -98,16 +104,19 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: "looks for a withdrawal by what was asked for alone, where the list has the fee in it",
     wrong: /withdrawal of .* is failed and took effect/,
+    from: 24,
     plant: () => acting((right) => ({ searchedFor: (row) => ({ ...right.searchedFor(row), fee: 0n }) })),
   },
   {
     name: "gives up a credit that it could not ask for",
     wrong: /deposit of .* was not followed to its credit/,
+    from: 20,
     plant: () => stepping((right) => ({ isGivenUp: (row, _unreadMs, nowMs) => right.isGivenUp(row, null, nowMs) })),
   },
   {
     name: "does not hand out again what a reorg took away",
     wrong: /deposit of .* is (broadcast|unknown)/,
+    from: 5,
     plant: () =>
       stepping((right) => ({
         looked: (row, index, seen, nowMs) => {
@@ -126,14 +135,18 @@ afterEach(() => {
 describe("the judge of transfers", () => {
   it.each(MUTANTS)(
     "finds a ledger that $name",
-    async ({ plant, wrong }) => {
+    async ({ plant, wrong, from = 1 }) => {
       vi.resetModules();
       plant();
       const { runModel } = await import("./transfer-model.js");
-      const said: string[] = [];
-      for (let seed = 1; seed <= RUNS && !said.some((text) => wrong.test(text)); seed++)
-        said.push(...(await runModel(seed)).wrongs);
-      expect(said.filter((text) => wrong.test(text))).not.toEqual([]);
+      let found: number | null = null;
+      for (let seed = from; seed < from + RUNS && found === null; seed++)
+        if ((await runModel(seed)).wrongs.some((text) => wrong.test(text))) found = seed;
+      expect(found, "no seed shows it").not.toBeNull();
+      unplant();
+      vi.resetModules();
+      const right = await import("./transfer-model.js");
+      expect((await right.runModel(found ?? from)).wrongs).toEqual([]);
     },
     300_000,
   );
