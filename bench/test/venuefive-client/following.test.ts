@@ -52,11 +52,17 @@ function mineWhileFollowed(node: Node): void {
   };
 }
 
-const onSent =
-  (act: (txHash: Hex) => Promise<unknown>) =>
-  (event: VenuefiveStepEvent): void => {
-    if (event.step === "sent" && event.replaces === null) void act(event.txHash);
+/** Once the node has shown what was sent: before that, nobody knows its nonce. */
+function onceShown(node: Node, act: (txHash: Hex) => Promise<unknown>): void {
+  let isDone = false;
+  node.intercept = async (request, forward) => {
+    const answer = await forward(request);
+    if (request.method !== "eth_getTransactionByHash" || answer === null || isDone) return answer;
+    isDone = true;
+    await act((answer as { readonly hash: Hex }).hash);
+    return answer;
   };
+}
 
 async function transaction(hash: Hex): Promise<{ nonce: number; to: Address; input: Hex; value: Hex }> {
   const found = (await world.chain.rpc("eth_getTransactionByHash", [hash])) as Record<"nonce" | "to" | "input", Hex>;
@@ -75,10 +81,10 @@ describe("a transaction that the wallet replaces", () => {
   it("by the same call goes on under the new hash", async () => {
     const stand = await approved();
     let second: Hex | null = null;
-    const onStep = onSent(async (hash) => {
+    onceShown(stand.node, async (hash) => {
       second = await replace(stand, hash, {});
     });
-    const { txHash } = await stand.trading.openPosition(ORDER, { onStep });
+    const { txHash } = await stand.trading.openPosition(ORDER);
     expect(txHash).toBe(second);
     const sent = stand.steps.filter(({ step }) => step === "sent") as { txHash: Hex; replaces: Hex | null }[];
     expect(sent).toMatchObject([{ replaces: null }, { txHash, replaces: sent[0]?.txHash }]);
@@ -89,17 +95,18 @@ describe("a transaction that the wallet replaces", () => {
   it("by nothing is cancelled, and certainly without effect", async () => {
     const stand = await approved();
     let second: Hex | null = null;
-    const onStep = onSent(async (hash) => {
+    onceShown(stand.node, async (hash) => {
       second = await replace(stand, hash, { to: stand.address, data: "0x", value: 0n });
     });
-    const error = await refusal(stand.trading.openPosition(ORDER, { onStep }));
+    const error = await refusal(stand.trading.openPosition(ORDER));
     expect(error).toMatchObject({ code: "TRANSACTION_CANCELLED", outcome: "failed", details: { replacedBy: second } });
   });
 
   it("by another call is replaced", async () => {
     const stand = await approved();
-    const onStep = onSent((hash) => replace(stand, hash, { to: world.addresses.Usdc, data: "0x06fdde03", value: 0n }));
-    const error = await refusal(stand.trading.openPosition(ORDER, { onStep }));
+    const other = { to: world.addresses.Usdc, data: "0x06fdde03", value: 0n } as const;
+    onceShown(stand.node, (hash) => replace(stand, hash, other));
+    const error = await refusal(stand.trading.openPosition(ORDER));
     expect(error).toMatchObject({ code: "TRANSACTION_REPLACED", outcome: "failed" });
   });
 });
