@@ -2,34 +2,17 @@
 import { encodeAbiParameters, encodeEventTopics, type Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { approveCall, callData, TRADING_CALLBACKS } from "../../../client/venuefive/contract-calls.js";
-import type { OpenPositionParameters } from "../../../client/venuefive/open-order.js";
 import type { VenuefiveStepEvent } from "../../../client/venuefive/steps.js";
 import { startVenuefive, type VenuefiveWorld } from "../../sim/venuefive/world.js";
-import { keyClients, nextKey, PATIENT, refusal, type Stand, startStand } from "./stand.js";
+import { keyClients, looks, nextKey, ORDER, PATIENT, refusal, type Stand, startApproved, startStand } from "./stand.js";
 
 const BTC = 1;
-const ORDER = {
-  ...{ symbol: "BTC", direction: "LONG", positionSizeUsd: "100", leverage: 10 },
-  ...{ openPrice: "92400", orderType: "MARKET" },
-} as const satisfies OpenPositionParameters;
-/** So many looks at the chain. */
-const looks = (count: number): number => count * PATIENT.pollMs;
 
 let world: VenuefiveWorld;
 beforeAll(async () => {
   world = await startVenuefive({ mining: { kind: "manual" }, rolloverFeePerBlock: 0n, giveUpBlocks: null });
 });
 afterAll(() => world.stop());
-
-/** With an allowance that suffices, in its block. */
-async function approved(given: Parameters<typeof startStand>[1] = {}): Promise<Stand> {
-  const stand = await startStand(world, given);
-  const { Usdc, TradingStorage } = world.addresses;
-  const call = approveCall(Usdc, TradingStorage, 10_000_000_000n);
-  await stand.wallet.send({ to: Usdc, data: callData(call), value: 0n });
-  await world.chain.mine();
-  return stand;
-}
 
 /** Blocks come with the looks at a receipt; `change` may alter what is seen of it. */
 function mineWhileFollowed(stand: Stand, change = (receipt: unknown): unknown => receipt): void {
@@ -50,7 +33,7 @@ describe("a look at the chain after the send that fails", () => {
   it.each(["insufficient funds: the plan of this key is used up", "execution reverted"])(
     "with the text %j says nothing of the transaction, which is followed on",
     async (text) => {
-      const stand = await approved();
+      const stand = await startApproved(world);
       let left = 4;
       stand.node.intercept = async (request, forward) => {
         if (request.method !== "eth_getTransactionReceipt") return forward(request);
@@ -64,7 +47,7 @@ describe("a look at the chain after the send that fails", () => {
   );
 
   it("for what no node should answer is followed on too", async () => {
-    const stand = await approved();
+    const stand = await startApproved(world);
     let left = 4;
     const isSent = () => stand.steps.some(({ step }) => step === "sent");
     stand.node.intercept = async (request, forward) => {
@@ -79,7 +62,7 @@ describe("a look at the chain after the send that fails", () => {
   });
 
   it("keeps the hash where the receipt cannot be read", async () => {
-    const stand = await approved();
+    const stand = await startApproved(world);
     mineWhileFollowed(stand, (receipt) => receipt && { ...receipt, logs: undefined });
     const error = await refusal(stand.trading.openPosition(ORDER));
     expect(error).toMatchObject({ outcome: "unknown", txHash: sentHash(stand) });
@@ -90,14 +73,14 @@ describe("a receipt of success", () => {
   const withoutLogs = (receipt: unknown): unknown => receipt && { ...receipt, logs: [] };
 
   it.each(["MARKET", "LIMIT"] as const)("that shows no %s order is none of an order", async (orderType) => {
-    const stand = await approved();
+    const stand = await startApproved(world);
     mineWhileFollowed(stand, withoutLogs);
     const error = await refusal(stand.trading.openPosition({ ...ORDER, orderType }));
     expect(error).toMatchObject({ code: "UNEXPECTED_RECEIPT", outcome: "unknown", txHash: sentHash(stand) });
   });
 
   it("of another pair's order is none of this order", async () => {
-    const stand = await approved();
+    const stand = await startApproved(world);
     // The user's wallet sends something else than it was asked for.
     stand.wallet.next = async () => {
       const { data } = stand.wallet.asked.at(-1) as { data: Hex };
@@ -114,7 +97,7 @@ describe("a receipt of success", () => {
 describe("a stop loss", () => {
   it("that the contract leaves as it was is not reported as set", async () => {
     const getPriceUpdate = async () => ({ priceUpdateData: ["0xcafe"], priceSourcing: 1 }) as const;
-    const stand = await approved({ getPriceUpdate });
+    const stand = await startApproved(world, { getPriceUpdate });
     mineWhileFollowed(stand);
     await stand.trading.openPosition(ORDER);
     await world.keeper.round();
@@ -148,7 +131,7 @@ describe("a transaction that is sped up", () => {
   }
 
   it("before the public node has seen it is followed, since the wallet's own node knows its nonce", async () => {
-    const stand = await approved();
+    const stand = await startApproved(world);
     let first: Hex | null = null;
     let second: Hex | null = null;
     stand.node.intercept = (request, forward) =>
@@ -193,7 +176,7 @@ describe("a transaction that is sped up", () => {
 
 describe("the keeper's events", () => {
   it("that are not shown leave unknown an order that no longer waits", async () => {
-    const stand = await approved({ waitFor: "executed", timeouts: { ...PATIENT, executedMs: looks(4) } });
+    const stand = await startApproved(world, { waitFor: "executed", timeouts: { ...PATIENT, executedMs: looks(4) } });
     stand.node.intercept = async (request, forward) => {
       if (request.method === "eth_getTransactionReceipt") await world.chain.mine();
       if (request.method !== "eth_getLogs") return forward(request);
@@ -205,7 +188,7 @@ describe("the keeper's events", () => {
   });
 
   it("of another trader's order under the same number are not taken for ours", async () => {
-    const stand = await approved({ waitFor: "executed", timeouts: { ...PATIENT, executedMs: looks(4) } });
+    const stand = await startApproved(world, { waitFor: "executed", timeouts: { ...PATIENT, executedMs: looks(4) } });
     const callbacks = await world.read<Hex>("TradingStorage", "callbacks");
     let orderId = 0n;
     stand.node.intercept = async (request, forward) => {
@@ -249,7 +232,11 @@ describe("a transaction of a key in this process that reverts in its block", () 
       request: (args: { method: string }) =>
         args.method === "eth_getTransactionCount" ? Promise.resolve("0x1") : request(args),
     } as typeof walletClient;
-    const stand = await approved({ key, walletClient: lagging, timeouts: { ...PATIENT, minedMs: looks(6) } });
+    const stand = await startApproved(world, {
+      key,
+      walletClient: lagging,
+      timeouts: { ...PATIENT, minedMs: looks(6) },
+    });
     let isFirst = true;
     stand.node.intercept = async (asked, forward) => {
       if (asked.method === "eth_getTransactionReceipt") {

@@ -4,34 +4,26 @@
  */
 import type { Address, Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { approveCall, callData } from "../../../client/venuefive/contract-calls.js";
-import type { OpenPositionParameters } from "../../../client/venuefive/open-order.js";
 import type { VenuefiveStepEvent } from "../../../client/venuefive/steps.js";
 import { startVenuefive, type VenuefiveWorld } from "../../sim/venuefive/world.js";
-import { keyClients, nextKey, type Node, PATIENT, refusal, type Stand, startStand } from "./stand.js";
-
-const ORDER = {
-  ...{ symbol: "BTC", direction: "LONG", positionSizeUsd: "100", leverage: 10 },
-  ...{ openPrice: "92400", orderType: "MARKET" },
-} as const satisfies OpenPositionParameters;
-/** So many looks at the chain. */
-const looks = (count: number): number => count * PATIENT.pollMs;
+import {
+  keyClients,
+  looks,
+  nextKey,
+  type Node,
+  ORDER,
+  PATIENT,
+  refusal,
+  type Stand,
+  startApproved,
+  startStand,
+} from "./stand.js";
 
 let world: VenuefiveWorld;
 beforeAll(async () => {
   world = await startVenuefive({ mining: { kind: "manual" }, rolloverFeePerBlock: 0n, giveUpBlocks: null });
 });
 afterAll(() => world.stop());
-
-/** With an allowance that suffices, in its block. */
-async function approved(given: Parameters<typeof startStand>[1] = {}): Promise<Stand> {
-  const stand = await startStand(world, given);
-  const { Usdc, TradingStorage } = world.addresses;
-  const call = approveCall(Usdc, TradingStorage, 10_000_000_000n);
-  await stand.wallet.send({ to: Usdc, data: callData(call), value: 0n });
-  await world.chain.mine();
-  return stand;
-}
 
 /** Answers `method` otherwise for so many times, with null or an error, and calls `then` once. */
 function absent(node: Node, method: string, times: number, then: () => Promise<unknown>): void {
@@ -79,7 +71,7 @@ async function replace(stand: Stand, hash: Hex, by: { to?: Address; data?: Hex; 
 
 describe("a transaction that the wallet replaces", () => {
   it("by the same call goes on under the new hash", async () => {
-    const stand = await approved();
+    const stand = await startApproved(world);
     let second: Hex | null = null;
     onceShown(stand.node, async (hash) => {
       second = await replace(stand, hash, {});
@@ -93,7 +85,7 @@ describe("a transaction that the wallet replaces", () => {
   });
 
   it("by nothing is cancelled, and certainly without effect", async () => {
-    const stand = await approved();
+    const stand = await startApproved(world);
     let second: Hex | null = null;
     onceShown(stand.node, async (hash) => {
       second = await replace(stand, hash, { to: stand.address, data: "0x", value: 0n });
@@ -103,7 +95,7 @@ describe("a transaction that the wallet replaces", () => {
   });
 
   it("by another call is replaced", async () => {
-    const stand = await approved();
+    const stand = await startApproved(world);
     const other = { to: world.addresses.Usdc, data: "0x06fdde03", value: 0n } as const;
     onceShown(stand.node, (hash) => replace(stand, hash, other));
     const error = await refusal(stand.trading.openPosition(ORDER));
@@ -113,7 +105,7 @@ describe("a transaction that the wallet replaces", () => {
 
 describe("a transaction that is in no block", () => {
   it("is unknown after its time, and may be mined then", async () => {
-    const stand = await approved({ timeouts: { ...PATIENT, minedMs: looks(4) } });
+    const stand = await startApproved(world, { timeouts: { ...PATIENT, minedMs: looks(4) } });
     const error = await refusal(stand.trading.openPosition(ORDER));
     expect(error).toMatchObject({ code: "RECEIPT_TIMEOUT", outcome: "unknown", stage: "trade" });
     expect(error.txHash).toBe((stand.steps.at(-1) as { txHash: Hex }).txHash);
@@ -123,7 +115,7 @@ describe("a transaction that is in no block", () => {
   });
 
   it("and that the node drops is unknown too", async () => {
-    const stand = await approved({ timeouts: { ...PATIENT, droppedMs: looks(3) } });
+    const stand = await startApproved(world, { timeouts: { ...PATIENT, droppedMs: looks(3) } });
     stand.node.intercept = async (request, forward) => {
       const answer = await forward(request);
       // After it was seen.
@@ -137,7 +129,7 @@ describe("a transaction that is in no block", () => {
   });
 
   it("is not waited for where the hash is all that is asked for", async () => {
-    const stand = await approved({ waitFor: "sent" });
+    const stand = await startApproved(world, { waitFor: "sent" });
     const { txHash } = await stand.trading.openPosition(ORDER);
     expect(await world.chain.rpc("eth_getTransactionReceipt", [txHash])).toBeNull();
     expect(stand.steps.map(({ step }) => step)).toEqual(["sign", "sent"]);
@@ -147,13 +139,13 @@ describe("a transaction that is in no block", () => {
 
 describe("a node that answers late or not", () => {
   it("shows the receipt after many looks", async () => {
-    const stand = await approved();
+    const stand = await startApproved(world);
     absent(stand.node, "eth_getTransactionReceipt", 6, () => world.chain.mine());
     expect((await stand.trading.openPosition(ORDER)).txHash).toMatch(/^0x/);
   });
 
   it("fails for some looks, and the transaction is followed on", async () => {
-    const stand = await approved();
+    const stand = await startApproved(world);
     let left = 5;
     stand.node.intercept = async (request, forward) => {
       if (request.method !== "eth_getTransactionReceipt") return forward(request);
@@ -212,7 +204,7 @@ describe("a node that answers late or not", () => {
         return answer;
       },
     } as typeof walletClient;
-    const stand = await approved({ key, walletClient: losing });
+    const stand = await startApproved(world, { key, walletClient: losing });
     const error = await refusal(stand.trading.openPosition(ORDER, { waitFor: "sent" }));
     expect(error).toMatchObject({ code: "SEND_UNKNOWN", outcome: "unknown" });
     await world.chain.mine();
@@ -224,7 +216,7 @@ describe("a node that answers late or not", () => {
 
 describe("the keeper", () => {
   it("never executes: the order is pending, with its hash and number", async () => {
-    const stand = await approved({ waitFor: "executed", timeouts: { ...PATIENT, executedMs: looks(4) } });
+    const stand = await startApproved(world, { waitFor: "executed", timeouts: { ...PATIENT, executedMs: looks(4) } });
     mineWhileFollowed(stand.node);
     const error = await refusal(stand.trading.openPosition(ORDER));
     const mined = stand.steps.at(-1) as { txHash: Hex; orderId: string };
@@ -234,7 +226,7 @@ describe("the keeper", () => {
   });
 
   it("is not seen while logs cannot be read: the order is unknown", async () => {
-    const stand = await approved({ waitFor: "executed", timeouts: { ...PATIENT, executedMs: looks(4) } });
+    const stand = await startApproved(world, { waitFor: "executed", timeouts: { ...PATIENT, executedMs: looks(4) } });
     stand.node.intercept = async (request, forward) => {
       if (request.method === "eth_getLogs") throw new Error("range is not available");
       if (request.method === "eth_getTransactionReceipt") await world.chain.mine();
@@ -246,7 +238,7 @@ describe("the keeper", () => {
   });
 
   it("executes, though logs lag behind its block", async () => {
-    const stand = await approved({ waitFor: "executed" });
+    const stand = await startApproved(world, { waitFor: "executed" });
     let left = 6;
     stand.node.intercept = async (request, forward) => {
       if (request.method === "eth_getTransactionReceipt") await world.chain.mine();
@@ -262,7 +254,7 @@ describe("the keeper", () => {
   });
 
   it("gives the order up: the collateral is back", async () => {
-    const stand = await approved({ waitFor: "executed" });
+    const stand = await startApproved(world, { waitFor: "executed" });
     mineWhileFollowed(stand.node);
     const onStep = (event: VenuefiveStepEvent): void => {
       if (event.step === "mined") void world.keeper.cancel(BigInt(event.orderId ?? -1));
@@ -310,7 +302,7 @@ describe("a second call while the first is pending", () => {
       request: (args: { method: string }) =>
         args.method === "eth_getTransactionCount" ? Promise.resolve("0x1") : request(args),
     } as typeof walletClient;
-    const stand = await approved({ key, walletClient: lagging });
+    const stand = await startApproved(world, { key, walletClient: lagging });
     mineWhileFollowed(stand.node);
     await Promise.all([stand.trading.openPosition(ORDER), stand.trading.openPosition(ORDER)]);
     const count = await world.chain.rpc("eth_getTransactionCount", [account.address, "latest"]);
@@ -318,7 +310,7 @@ describe("a second call while the first is pending", () => {
   });
 
   it("goes on where the first is rejected", async () => {
-    const stand = await approved();
+    const stand = await startApproved(world);
     mineWhileFollowed(stand.node);
     stand.wallet.next = () => Promise.reject(Object.assign(new Error("no"), { code: 4001 }));
     const [first, second] = await Promise.allSettled([

@@ -10,14 +10,9 @@ import {
   useVenuefiveTrade,
   VenuefiveProvider,
 } from "../../../client/react/index.js";
-import type { OpenPositionParameters } from "../../../client/venuefive/index.js";
 import { startVenuefive, type VenuefiveWorld } from "../../sim/venuefive/world.js";
-import { refusal, startStand } from "./stand.js";
+import { ORDER, refusal, startStand } from "./stand.js";
 
-const ORDER = {
-  ...{ symbol: "BTC", direction: "LONG", positionSizeUsd: "100", leverage: 10 },
-  ...{ openPrice: "92400", orderType: "MARKET" },
-} as const satisfies OpenPositionParameters;
 const REJECTED = Object.assign(new Error("User rejected the request."), { code: 4001 });
 const OPERATIONS = [
   ...["openPosition", "closePosition", "closeBySymbol", "cancelLimitOrder", "updateLimitOrder"],

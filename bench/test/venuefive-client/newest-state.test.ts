@@ -2,18 +2,11 @@
 import type { Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { privateKeyToAccount } from "viem/accounts";
-import type { OpenPositionParameters } from "../../../client/venuefive/open-order.js";
 import { startVenuefive, type VenuefiveWorld } from "../../sim/venuefive/world.js";
-import { nextKey, PATIENT, refusal, type Stand, startStand } from "./stand.js";
+import { looks, nextKey, ORDER, PATIENT, refusal, type Stand, startStand } from "./stand.js";
 
 const BTC = 1;
-const ORDER = {
-  ...{ symbol: "BTC", direction: "LONG", positionSizeUsd: "100", leverage: 10 },
-  ...{ openPrice: "92400", orderType: "MARKET" },
-} as const satisfies OpenPositionParameters;
 const SLOT = { pairIndex: BTC, tradeIndex: 0 };
-/** So many looks at the chain. */
-const looks = (count: number): number => count * PATIENT.pollMs;
 
 let world: VenuefiveWorld;
 beforeAll(async () => {

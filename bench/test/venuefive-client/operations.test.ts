@@ -4,13 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import fixture from "../../../client/venuefive/fixtures/calldata.json" with { type: "json" };
 import type { OpenPositionParameters } from "../../../client/venuefive/open-order.js";
 import { startVenuefive, type VenuefiveWorld } from "../../sim/venuefive/world.js";
-import { FEE_WEI, keyClients, nextKey, refusal, type Stand, startStand } from "./stand.js";
+import { FEE_WEI, keyClients, nextKey, ORDER, refusal, type Stand, startStand } from "./stand.js";
 
 const BTC = 1;
-const ORDER = {
-  ...{ symbol: "BTC", direction: "LONG", positionSizeUsd: "100", leverage: 10 },
-  ...{ openPrice: "92400", orderType: "MARKET" },
-} as const satisfies OpenPositionParameters;
 const HASH = /^0x[0-9a-f]{64}$/;
 
 let world: VenuefiveWorld;

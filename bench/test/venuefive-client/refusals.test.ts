@@ -1,18 +1,13 @@
 /** What is wrong before a transaction leaves: a typed error, and nothing signed that should not be. */
 import type { Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { OpenPositionParameters } from "../../../client/venuefive/open-order.js";
 import type { TradingClock } from "../../../client/venuefive/options.js";
 import type { VenuefiveStepEvent } from "../../../client/venuefive/steps.js";
 import { minedReceipt } from "../../sim/chain/chain-rpc.js";
 import { startVenuefive, type VenuefiveWorld } from "../../sim/venuefive/world.js";
-import { keyClients, nextKey, PATIENT, refusal, type Stand, startStand } from "./stand.js";
+import { keyClients, nextKey, ORDER, PATIENT, refusal, type Stand, startStand } from "./stand.js";
 
 const BTC = 1;
-const ORDER = {
-  ...{ symbol: "BTC", direction: "LONG", positionSizeUsd: "100", leverage: 10 },
-  ...{ openPrice: "92400", orderType: "MARKET" },
-} as const satisfies OpenPositionParameters;
 const SLOT = { pairIndex: BTC, tradeIndex: 0 };
 
 let world: VenuefiveWorld;

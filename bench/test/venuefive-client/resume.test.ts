@@ -4,12 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { approveCall, callData } from "../../../client/venuefive/contract-calls.js";
 import type { OpenPositionParameters } from "../../../client/venuefive/open-order.js";
 import { startVenuefive, type VenuefiveWorld } from "../../sim/venuefive/world.js";
-import { PATIENT, refusal, type Stand, startStand } from "./stand.js";
+import { ORDER, PATIENT, refusal, type Stand, startStand } from "./stand.js";
 
-const ORDER = {
-  ...{ symbol: "BTC", direction: "LONG", positionSizeUsd: "100", leverage: 10 },
-  ...{ openPrice: "92400", orderType: "MARKET" },
-} as const satisfies OpenPositionParameters;
 const NOWHERE = `0x${"ab".repeat(32)}` as const;
 
 let world: VenuefiveWorld;

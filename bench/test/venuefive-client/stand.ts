@@ -14,7 +14,8 @@ import {
   type LocalAccount,
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { TRADING, USDC } from "../../../client/venuefive/contract-calls.js";
+import { approveCall, callData, TRADING, USDC } from "../../../client/venuefive/contract-calls.js";
+import type { OpenPositionParameters } from "../../../client/venuefive/open-order.js";
 import type { TradingClock, VenuefiveTradingOptions } from "../../../client/venuefive/options.js";
 import type { VenuefiveStepEvent } from "../../../client/venuefive/steps.js";
 import { VenuefiveTradeError } from "../../../client/venuefive/trade-error.js";
@@ -28,6 +29,12 @@ export const PATIENT = {
   ...{ readMs: NEVER_MS, signMs: NEVER_MS, minedMs: NEVER_MS, executedMs: NEVER_MS, droppedMs: NEVER_MS },
   ...{ lagMs: NEVER_MS, pollMs: POLL_MS },
 };
+/** So many looks at the chain. */
+export const looks = (count: number): number => count * POLL_MS;
+export const ORDER = {
+  ...{ symbol: "BTC", direction: "LONG", positionSizeUsd: "100", leverage: 10 },
+  ...{ openPrice: "92400", orderType: "MARKET" },
+} as const satisfies OpenPositionParameters;
 /** viem asks again where a contract refuses, and a test counts what is asked. */
 const ONCE = { retryCount: 0 };
 export const FEE_WEI = 350_000_000_000_000n;
@@ -150,19 +157,16 @@ export interface Stand {
 let accounts = 0;
 export const nextKey = (): Hex => `0x${(++accounts).toString(16).padStart(64, "5")}`;
 
+type StandOptions = Partial<VenuefiveTradingOptions> & {
+  readonly key?: Hex;
+  readonly usdc?: string;
+  readonly coins?: string;
+};
+
 /** With coins and USDC, and no allowance. */
 export async function startStand(
   world: VenuefiveWorld,
-  {
-    key = nextKey(),
-    usdc = "10000",
-    coins = "10",
-    ...given
-  }: Partial<VenuefiveTradingOptions> & {
-    readonly key?: Hex;
-    readonly usdc?: string;
-    readonly coins?: string;
-  } = {},
+  { key = nextKey(), usdc = "10000", coins = "10", ...given }: StandOptions = {},
 ): Promise<Stand> {
   const node = new Node(world);
   const wallet = new InjectedWallet(new Node(world), key);
@@ -185,6 +189,16 @@ export async function startStand(
     with: (more) => createVenuefiveTrading({ ...options, ...more }),
     signed: () => wallet.asked.map(({ name }) => name),
   };
+}
+
+/** With an allowance that suffices, in its block. */
+export async function startApproved(world: VenuefiveWorld, given: StandOptions = {}): Promise<Stand> {
+  const stand = await startStand(world, given);
+  const { Usdc, TradingStorage } = world.addresses;
+  const call = approveCall(Usdc, TradingStorage, 10_000_000_000n);
+  await stand.wallet.send({ to: Usdc, data: callData(call), value: 0n });
+  await world.chain.mine();
+  return stand;
 }
 
 /** A key of this process over HTTP, as a server or a test has it. */
