@@ -10,7 +10,7 @@ import { executed } from "./execution.js";
 import { type Mined, TransactionFollower } from "./follow.js";
 import { checkedWaitFor, type TradingConfig, type WaitFor } from "./options.js";
 import { usdcText } from "./quantities.js";
-import { eventOf, type ExpectedEvent } from "./receipt-events.js";
+import { eventOf, type ExpectedEvent, WAITING_ORDER } from "./receipt-events.js";
 import { notFollowed, type SentBefore, sentBefore } from "./resume.js";
 import { isWithoutFunds, revertReason } from "./rpc-errors.js";
 import { nextTurn } from "./send-turns.js";
@@ -32,7 +32,7 @@ export interface TransactionPlan {
   readonly call: () => Promise<ContractCall>;
   /** USDC that the storage will pull. */
   readonly spendsE6: bigint;
-  /** What its receipt shows where the contract does it. One that names an order is ended by the keeper. */
+  /** What its receipt shows where the contract does it. A waiting order among them is ended by the keeper. */
   readonly expects: readonly ExpectedEvent[];
 }
 
@@ -132,7 +132,8 @@ export class Transact {
   #shownIn(receipt: TransactionReceipt, { address }: Signer, expects: readonly ExpectedEvent[]) {
     const { Trading } = this.#config.addresses;
     const events = expects.map((event) => eventOf(receipt, Trading, address, event));
-    const orderId = events.map((args) => args?.["orderId"]).find((id) => typeof id === "bigint") ?? null;
+    const waiting = events[expects.findIndex(({ name }) => name === WAITING_ORDER)]?.["orderId"];
+    const orderId = typeof waiting === "bigint" ? waiting : null;
     return { orderId, missing: expects.find((_, at) => events[at] === null)?.name };
   }
 
