@@ -101,6 +101,17 @@ describe("a hash that cannot be resumed", () => {
     await world.chain.mine();
   });
 
+  it("since the wallet shows another account by now is not reported as never sent", async () => {
+    const { stand, txHash } = await sent();
+    const other = await startStand(world);
+    const { walletClient } = other.options;
+    const error = await refusal(stand.with({ walletClient }).resume(txHash));
+    expect(error).toMatchObject({ code: "NOT_OWN_TRANSACTION", outcome: "unknown", txHash });
+    // It was on its way all the time.
+    await world.chain.mine();
+    expect(await world.read("TradingStorage", "pendingOrderIdsCount", [stand.address])).toBe(1n);
+  });
+
   it("that is none is INVALID_PARAMETERS", async () => {
     const { trading } = await startStand(world);
     for (const hash of ["0x12", undefined, `${NOWHERE}00`])
