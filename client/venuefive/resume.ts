@@ -92,7 +92,7 @@ function expected({ functionName, args }: Asked["call"]): readonly ExpectedEvent
 
 const notOwn = ({ from, to }: Transaction, txHash: Hex): VenuefiveTradeError =>
   new VenuefiveTradeError("NOT_OWN_TRANSACTION", "the transaction is no trade of the connected account's", {
-    ...{ txHash, details: { from, to } },
+    ...{ outcome: "unknown", txHash, details: { from, to } },
   });
 
 /** What keeps a transaction from being followed says nothing of the transaction. */
