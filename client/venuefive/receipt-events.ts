@@ -11,9 +11,12 @@ export interface ExpectedEvent {
   readonly args: Arguments;
 }
 
+/** Other events have an `orderId` too, which the oracle has answered in the same transaction. */
+export const WAITING_ORDER = "MarketOrderInitiated";
+
 /** Of an order that waits for the keeper. */
 export const orderEvent = (pairIndex: number | bigint, more: Arguments): ExpectedEvent => ({
-  name: "MarketOrderInitiated",
+  name: WAITING_ORDER,
   args: { pairIndex: BigInt(pairIndex), ...more },
 });
 

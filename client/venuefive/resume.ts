@@ -13,9 +13,10 @@ export interface SentBefore {
   readonly expects: readonly ExpectedEvent[];
 }
 
+/** In small letters, as nodes write it. */
 export function checkHash(given: unknown): Hex {
   if (typeof given !== "string" || !/^0x[0-9a-f]{64}$/i.test(given)) throw invalid("txHash", "a transaction's hash");
-  return given as Hex;
+  return given.toLowerCase() as Hex;
 }
 
 /** Throws NOT_OWN_TRANSACTION where it is no trade of the signer's, RECEIPT_TIMEOUT where no node shows it in time. */
@@ -92,7 +93,7 @@ function expected({ functionName, args }: Asked["call"]): readonly ExpectedEvent
 
 const notOwn = ({ from, to }: Transaction, txHash: Hex): VenuefiveTradeError =>
   new VenuefiveTradeError("NOT_OWN_TRANSACTION", "the transaction is no trade of the connected account's", {
-    ...{ txHash, details: { from, to } },
+    ...{ outcome: "unknown", txHash, details: { from, to } },
   });
 
 /** What keeps a transaction from being followed says nothing of the transaction. */

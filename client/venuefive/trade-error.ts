@@ -19,7 +19,7 @@ export type VenuefiveErrorCode =
   | "INVALID_STOP_LOSS"
   | "PRICE_UPDATE_MISSING"
   | "EXECUTION_FEE_TOO_HIGH"
-  // What was to be followed is no trade of this account's: nothing was done.
+  // What was to be followed is no trade of this account's: what it does is unknown, and it is not followed.
   | "NOT_OWN_TRANSACTION"
   // What the wallet and the chain show, before anything is signed.
   | "WALLET_DISCONNECTED"

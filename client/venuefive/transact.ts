@@ -10,7 +10,7 @@ import { executed } from "./execution.js";
 import { type Mined, TransactionFollower } from "./follow.js";
 import { checkedWaitFor, type TradingConfig, type WaitFor } from "./options.js";
 import { usdcText } from "./quantities.js";
-import { eventOf, type ExpectedEvent } from "./receipt-events.js";
+import { eventOf, type ExpectedEvent, WAITING_ORDER } from "./receipt-events.js";
 import { notFollowed, type SentBefore, sentBefore } from "./resume.js";
 import { isWithoutFunds, revertReason } from "./rpc-errors.js";
 import { nextTurn } from "./send-turns.js";
@@ -32,7 +32,7 @@ export interface TransactionPlan {
   readonly call: () => Promise<ContractCall>;
   /** USDC that the storage will pull. */
   readonly spendsE6: bigint;
-  /** What its receipt shows where the contract does it. One that names an order is ended by the keeper. */
+  /** What its receipt shows where the contract does it. A waiting order among them is ended by the keeper. */
   readonly expects: readonly ExpectedEvent[];
 }
 
@@ -80,7 +80,7 @@ export class Transact {
       endTurn();
       throw this.#told(error);
     }
-    const mining = this.#mined(signer, sent, "trade").finally(endTurn);
+    const mining = this.#mined(sent, "trade").finally(endTurn);
     if (this.#waitFor !== "sent") return this.#concluded(signer, plan.expects, mining);
     // The caller has the hash and asked for no more; the turn ends with the block all the same.
     mining.catch(() => {});
@@ -98,7 +98,7 @@ export class Transact {
     } catch (error) {
       throw notFollowed(error, txHash);
     }
-    return this.#concluded(signer, before.expects, this.#mined(signer, before.sent, "trade"));
+    return this.#concluded(signer, before.expects, this.#mined(before.sent, "trade"));
   }
 
   async #sent(signer: Signer, plan: TransactionPlan): Promise<SentTransaction> {
@@ -132,7 +132,8 @@ export class Transact {
   #shownIn(receipt: TransactionReceipt, { address }: Signer, expects: readonly ExpectedEvent[]) {
     const { Trading } = this.#config.addresses;
     const events = expects.map((event) => eventOf(receipt, Trading, address, event));
-    const orderId = events.map((args) => args?.["orderId"]).find((id) => typeof id === "bigint") ?? null;
+    const waiting = events[expects.findIndex(({ name }) => name === WAITING_ORDER)]?.["orderId"];
+    const orderId = typeof waiting === "bigint" ? waiting : null;
     return { orderId, missing: expects.find((_, at) => events[at] === null)?.name };
   }
 
@@ -185,7 +186,7 @@ export class Transact {
     this.#step({ step: "approve", spender: addresses.TradingStorage, amount: shown });
     const sent = await this.#send(signer, call, "approve");
     this.#approveTxHash = sent.hash;
-    const { hash } = await this.#mined(signer, sent, "approve");
+    const { hash } = await this.#mined(sent, "approve");
     this.#approveTxHash = hash;
     this.#step({ step: "approve-mined", txHash: hash });
   }
@@ -238,19 +239,19 @@ export class Transact {
     return sent;
   }
 
-  async #mined(signer: Signer, sent: SentTransaction, stage: VenuefiveStage): Promise<Mined> {
+  async #mined(sent: SentTransaction, stage: VenuefiveStage): Promise<Mined> {
     const replaced = (txHash: Hex, replaces: Hex): void => {
       if (stage === "trade") this.#step({ step: "sent", txHash, replaces });
     };
     const following = new TransactionFollower(this.#config, this.#reader, sent, { stage, replaced }).mined();
     return following.then(
       (mined) => {
-        nonceUsed(signer, sent);
+        nonceUsed(this.#config, sent);
         return mined;
       },
       (error: unknown) => {
         // Reverted, cancelled or replaced: in a block all the same.
-        if (error instanceof VenuefiveTradeError && error.outcome === "failed") nonceUsed(signer, sent);
+        if (error instanceof VenuefiveTradeError && error.outcome === "failed") nonceUsed(this.#config, sent);
         throw error;
       },
     );

@@ -60,8 +60,8 @@ export interface SentTransaction {
 
 /** For what the state changes between the estimate and the block. */
 const GAS_MARGIN_PERCENT = 125n;
-/** By wallet client: the lowest nonce that is certainly free. A node that lags would give one out twice. */
-const freeNonces = new WeakMap<Client, number>();
+/** By the client that reads, and by account: the lowest nonce that is free for certain. A node that lags gives one out twice. */
+const freeNonces = new WeakMap<Client, Map<string, number>>();
 
 /** Of the account that an order is of from its call on. */
 export async function walletAddress({ walletClient }: TradingConfig, reader: ChainReader): Promise<Address> {
@@ -147,9 +147,15 @@ export async function send(
 }
 
 /** After the nonce is used in a block. */
-export function nonceUsed({ client }: Signer, { nonce }: SentTransaction): void {
-  if (nonce !== null) freeNonces.set(client, Math.max(freeNonces.get(client) ?? 0, nonce + 1));
+export function nonceUsed(config: TradingConfig, { from, nonce }: SentTransaction): void {
+  if (nonce === null) return;
+  const ofChain = freeNonces.get(config.publicClient) ?? new Map<string, number>();
+  freeNonces.set(config.publicClient, ofChain);
+  ofChain.set(from.toLowerCase(), Math.max(freeNonce(config, from), nonce + 1));
 }
+
+const freeNonce = ({ publicClient }: TradingConfig, address: Address): number =>
+  freeNonces.get(publicClient)?.get(address.toLowerCase()) ?? 0;
 
 /** As the wallet's own node shows it; null where that gives nothing. */
 export async function seenByWallet(
@@ -236,7 +242,7 @@ async function prepared(
   ]);
   const nonce =
     nonceManager === undefined
-      ? Math.max(pending, freeNonces.get(client) ?? 0)
+      ? Math.max(pending, freeNonce(config, address))
       : await nonceManager.consume({ address, chainId: config.chainId, client });
   const { maxFeePerGas, maxPriorityFeePerGas } = fees;
   const gasLimit = (gas * GAS_MARGIN_PERCENT) / 100n;

@@ -117,6 +117,25 @@ describe("a stop loss", () => {
       await world.turn("PairStorage", "setGuaranteedSl", [BTC, false]);
     }
   });
+
+  it("that is set within its block leaves nothing to wait for", async () => {
+    const getPriceUpdate = async () => ({ priceUpdateData: ["0xcafe"], priceSourcing: 1 }) as const;
+    const stand = await approved({ getPriceUpdate, timeouts: { ...PATIENT, executedMs: looks(4) } });
+    mineWhileFollowed(stand);
+    await stand.trading.openPosition(ORDER);
+    await world.keeper.round();
+    await world.chain.mine(2);
+    await world.turn("PairStorage", "setGuaranteedSl", [BTC, true]);
+    try {
+      const trading = stand.with({ waitFor: "executed" });
+      const txHash = await trading.updateTpAndSl({ pairIndex: BTC, tradeIndex: 0, sl: "92000" });
+      expect(stand.steps.at(-1)).toMatchObject({ step: "mined", txHash, orderId: null });
+      expect(await trading.resume(txHash)).toBe(txHash);
+      expect(stand.steps.at(-1)).toMatchObject({ operation: "resume", step: "mined", orderId: null });
+    } finally {
+      await world.turn("PairStorage", "setGuaranteedSl", [BTC, false]);
+    }
+  });
 });
 
 describe("a transaction that is sped up", () => {

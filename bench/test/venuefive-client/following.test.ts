@@ -309,6 +309,25 @@ describe("a second call while the first is pending", () => {
     expect(Number(count)).toBe(3);
   });
 
+  it("through another wallet client of the key uses the next nonce too", async () => {
+    const key = nextKey();
+    // As many as before the first of them.
+    const lagging = () => {
+      const { walletClient } = keyClients(world, key);
+      const request = walletClient.request as (args: { method: string }) => Promise<unknown>;
+      return {
+        ...walletClient,
+        request: (args: { method: string }) =>
+          args.method === "eth_getTransactionCount" ? Promise.resolve("0x1") : request(args),
+      } as typeof walletClient;
+    };
+    const stand = await approved({ key });
+    mineWhileFollowed(stand.node);
+    const calls = [lagging(), lagging()].map((walletClient) => stand.with({ walletClient }).openPosition(ORDER));
+    await Promise.all(calls);
+    expect(await world.read("TradingStorage", "pendingOrderIdsCount", [stand.address])).toBe(2n);
+  });
+
   it("goes on where the first is rejected", async () => {
     const stand = await startApproved(world);
     mineWhileFollowed(stand.node);

@@ -71,6 +71,24 @@ describe("a transaction that is resumed", () => {
     expect(await stand.with({}).resume(txHash, { waitFor: "mined" })).toBe(second);
   });
 
+  it("by its hash in capitals is not taken for one that was sped up", async () => {
+    const { stand, txHash } = await sent();
+    await world.chain.mine();
+    const { blockNumber } = (await world.chain.rpc("eth_getTransactionByHash", [txHash])) as { blockNumber: Hex };
+    let noReceipts = 3;
+    let isFirst = true;
+    // Two nodes behind one address: the one that is asked first lags.
+    stand.node.intercept = (request, forward) => {
+      if (request.method === "eth_getTransactionReceipt" && noReceipts-- > 0) return Promise.resolve(null);
+      if (request.method !== "eth_blockNumber" || !isFirst) return forward(request);
+      isFirst = false;
+      return Promise.resolve(`0x${(BigInt(blockNumber) - 1n).toString(16)}`);
+    };
+    const inCapitals = `0x${txHash.slice(2).toUpperCase()}` as Hex;
+    expect(await stand.with({}).resume(inCapitals, { waitFor: "mined" })).toBe(txHash);
+    expect(stand.steps.map(({ step }) => step)).toEqual(["mined"]);
+  });
+
   it("and has reverted in its block is REVERTED", async () => {
     const { stand } = await sent();
     await world.chain.mine();
@@ -95,6 +113,17 @@ describe("a hash that cannot be resumed", () => {
     ] as const)
       expect(await refusal(trading.resume(hash))).toMatchObject({ code: "NOT_OWN_TRANSACTION", txHash: hash });
     await world.chain.mine();
+  });
+
+  it("since the wallet shows another account by now is not reported as never sent", async () => {
+    const { stand, txHash } = await sent();
+    const other = await startStand(world);
+    const { walletClient } = other.options;
+    const error = await refusal(stand.with({ walletClient }).resume(txHash));
+    expect(error).toMatchObject({ code: "NOT_OWN_TRANSACTION", outcome: "unknown", txHash });
+    // It was on its way all the time.
+    await world.chain.mine();
+    expect(await world.read("TradingStorage", "pendingOrderIdsCount", [stand.address])).toBe(1n);
   });
 
   it("that is none is INVALID_PARAMETERS", async () => {
