@@ -120,7 +120,7 @@ describe("a stop loss", () => {
 
   it("that is set within its block leaves nothing to wait for", async () => {
     const getPriceUpdate = async () => ({ priceUpdateData: ["0xcafe"], priceSourcing: 1 }) as const;
-    const stand = await approved({ getPriceUpdate, timeouts: { ...PATIENT, executedMs: looks(4) } });
+    const stand = await startApproved(world, { getPriceUpdate, timeouts: { ...PATIENT, executedMs: looks(4) } });
     mineWhileFollowed(stand);
     await stand.trading.openPosition(ORDER);
     await world.keeper.round();

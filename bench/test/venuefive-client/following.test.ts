@@ -321,7 +321,7 @@ describe("a second call while the first is pending", () => {
           args.method === "eth_getTransactionCount" ? Promise.resolve("0x1") : request(args),
       } as typeof walletClient;
     };
-    const stand = await approved({ key });
+    const stand = await startApproved(world, { key });
     mineWhileFollowed(stand.node);
     const calls = [lagging(), lagging()].map((walletClient) => stand.with({ walletClient }).openPosition(ORDER));
     await Promise.all(calls);
