@@ -1,94 +1,87 @@
 /**
- * Compiles one of our TypeScript programs, with all its imports from this repository, into a directory that plain
- * `node` can run: for tests that must kill a real process. Packages resolve through a link to the project's
- * node_modules.
+ * Compiles our TypeScript programs, with all their imports from this repository, into a directory that plain `node` can
+ * run: for tests that must kill a real process. Other packages resolve through a link to the project's node_modules.
  *
- * What a source compiles to is kept beside the packages, one file for each source: a program has a thousand of them,
- * and two dozen test files need it. A kept form counts for the same text, by its hash, and the same compiler.
+ * What programs compile to is kept beside the packages, since two dozen test files need the same few. A kept form counts
+ * for the same programs and the same text of all sources.
  */
-import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join, relative, resolve } from "node:path";
+import { execFileSync } from "node:child_process";
+import { createHash, randomUUID } from "node:crypto";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import type TypeScript from "typescript";
 
 const REPO_ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
-const KEPT_FOLDER = join(REPO_ROOT, "node_modules", ".cache", "unwind-compiled");
-const require = createRequire(import.meta.url);
-const COMPILER_VERSION = (require("typescript/package.json") as { readonly version: string }).version;
-
-interface Compiled {
-  /** Of the compiler and the source. */
-  readonly hash: string;
-  readonly text: string;
-  /** Modules of ours that it imports, as it names them. */
-  readonly imports: readonly string[];
-}
+const KEPT_FOLDER = join(REPO_ROOT, "node_modules", ".cache", "unwind-programs");
+const BUNDLER = join(REPO_ROOT, "engine", "storage", "test", "bundle-child.mjs");
+const SOURCE_FOLDERS = ["engine", "feeds", "gateway", "schemas", "bench", "client"];
+/** Longer than any run of the suite, whose tests may be at a form of older sources. */
+const KEPT_MS = 2 * 60 * 60 * 1000;
 
 /**
  * `entry` is a path from the repository's root. Returns the path of the compiled entry. `others` are compiled beside
  * it: programs that it starts by path and does not import.
  */
 export function compileChild(entry: string, outDirectory: string, others: readonly string[] = []): string {
-  const done = new Set<string>();
-  const queue = [entry, ...others].map((path) => join(REPO_ROOT, path));
-  for (let source = queue.pop(); source !== undefined; source = queue.pop()) {
-    if (done.has(source)) continue;
-    done.add(source);
-    const target = compiledPath(source, outDirectory);
-    mkdirSync(dirname(target), { recursive: true });
-    if (source.endsWith(".json")) {
-      copyFileSync(source, target);
-      continue;
-    }
-    const { text, imports } = compiled(source);
-    writeFileSync(target, text);
-    for (const name of imports) queue.push(resolve(dirname(source), name.replace(/\.js$/, ".ts")));
+  const entries = [entry, ...others];
+  const kept = join(KEPT_FOLDER, keyOf(entries));
+  if (!existsSync(kept)) {
+    removeOld();
+    // Test files compile at the same time: each sees a whole form of another's, or none.
+    const own = `${kept}.${randomUUID()}`;
+    execFileSync(process.execPath, [BUNDLER, own, ...entries], { stdio: ["ignore", "ignore", "pipe"] });
+    put(own, kept);
   }
+  utimesSync(kept, new Date(), new Date());
+  cpSync(kept, outDirectory, { recursive: true });
   writeFileSync(join(outDirectory, "package.json"), JSON.stringify({ type: "module" }));
   symlinkSync(join(REPO_ROOT, "node_modules"), join(outDirectory, "node_modules"));
-  return compiledPath(join(REPO_ROOT, entry), outDirectory);
+  return join(outDirectory, entry.replace(/\.ts$/, ".js"));
 }
 
-function compiled(source: string): Compiled {
-  const text = readFileSync(source, "utf8");
-  const hash = createHash("sha256").update(`${COMPILER_VERSION}\n${text}`).digest("hex");
-  const path = join(KEPT_FOLDER, `${relative(REPO_ROOT, source)}.json`);
-  const kept = keptForm(path);
-  if (kept?.hash === hash) return kept;
-  const made = { hash, ...compile(source, text) };
-  mkdirSync(dirname(path), { recursive: true });
-  // Test files compile at the same time: each sees a whole file of another's, or none.
-  const own = `${path}.${process.pid}`;
-  writeFileSync(own, JSON.stringify(made));
-  renameSync(own, path);
-  return made;
+function keyOf(entries: readonly string[]): string {
+  const hash = createHash("sha256").update(`${entries.join("\n")}\n`);
+  for (const path of [BUNDLER, ...SOURCE_FOLDERS.flatMap((folder) => sourcesIn(join(REPO_ROOT, folder)))])
+    hash.update(`${path}\n`).update(readFileSync(path));
+  return hash.digest("hex");
 }
 
-/** Null where there is none. */
-function keptForm(path: string): Compiled | null {
+/** Test files are in no program. */
+function sourcesIn(folder: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((found) => {
+    const path = join(folder, found.name);
+    if (found.isDirectory()) return found.name === "dist" ? [] : sourcesIn(path);
+    return /(?<!\.test)\.(?:ts|json)$/.test(found.name) ? [path] : [];
+  });
+}
+
+/** Another process may have put the same there meanwhile. */
+function put(own: string, kept: string): void {
   try {
-    return JSON.parse(readFileSync(path, "utf8")) as Compiled;
-  } catch {
-    return null;
+    renameSync(own, kept);
+  } catch (error) {
+    rmSync(own, { recursive: true, force: true });
+    if (!existsSync(kept)) throw error;
   }
 }
 
-function compile(source: string, text: string): Pick<Compiled, "text" | "imports"> {
-  // Loading the compiler takes longer than reading a whole program that is kept.
-  const ts = require("typescript") as typeof TypeScript;
-  const { outputText } = ts.transpileModule(text, {
-    fileName: source,
-    compilerOptions: { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true },
-  });
-  const imports = ts
-    .preProcessFile(outputText, true, true)
-    .importedFiles.map(({ fileName }) => fileName)
-    .filter((name) => name.startsWith("."));
-  return { text: outputText, imports };
-}
-
-function compiledPath(source: string, outDirectory: string): string {
-  return join(outDirectory, relative(REPO_ROOT, source).replace(/\.ts$/, ".js"));
+function removeOld(): void {
+  mkdirSync(KEPT_FOLDER, { recursive: true });
+  for (const name of readdirSync(KEPT_FOLDER)) {
+    const path = join(KEPT_FOLDER, name);
+    const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+    if (age > KEPT_MS) rmSync(path, { recursive: true, force: true });
+  }
 }
