@@ -84,6 +84,8 @@ export type WithdrawalStanding =
       readonly venueId: string;
       readonly hash: string | null;
       readonly paid: bigint | null;
+      /** What the venue kept, where its history names that. */
+      readonly fee?: bigint;
     }
   /** The money is at the account again. */
   | { readonly kind: "failed"; readonly venueId: string };
@@ -94,7 +96,7 @@ export type MoneyOutcome =
 
 export interface PastWithdrawal {
   readonly ask: WithdrawalAsk;
-  /** As it was when the act was signed; the most that the venue keeps. */
+  /** As it was when the act was signed, and the most that the venue keeps; or what its history names. */
   readonly fee: bigint;
   readonly request: string;
   readonly sentAtMs: number;

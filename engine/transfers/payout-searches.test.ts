@@ -40,6 +40,15 @@ describe("a withdrawal whose venue shows only that it left", () => {
     });
   });
 
+  it("has the fee that its venue's list names", async () => {
+    const { world, life } = await scene();
+    world.named.listedFee = 5_500_000n;
+    const row = await asked(world, life);
+    expect(row.fee).toBe(FEE.toString());
+    await world.clock.advanceAsync(60_000);
+    expect(await rowOf(life, row)).toMatchObject({ payout: "pending", fee: "5500000" });
+  });
+
   it("is not paid by a block that the chain may lose yet", async () => {
     const { world, life } = await scene();
     const row = await asked(world, life);
