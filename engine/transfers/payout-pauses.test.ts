@@ -14,8 +14,9 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const NEVER_MS = 365 * DAY_MS;
 
-async function scene() {
+async function scene(prepare: (world: TransferWorld) => void = () => {}) {
   const world = new TransferWorld();
+  prepare(world);
   world.named.hidesPayments = true;
   world.named.paysOnChain = true;
   world.named.paysMs = NEVER_MS;
@@ -80,6 +81,63 @@ describe("the search for payments that do not come", () => {
     const day = await callsIn(world, DAY_MS);
     expect([day.searches.length >= 23, day.searches.length <= 25]).toEqual([true, true]);
     expect(await rowOf(life, row)).toMatchObject({ state: "broadcast", payout: "pending", reason: null });
+  });
+});
+
+describe("rounds of withdrawals whose payments are searched for", () => {
+  /** Counts what the keeper has done for a row from now on, until so much later. */
+  async function roundsIn(world: TransferWorld, life: Life, ms: number): Promise<number> {
+    const open = life.book.current.bind(life.book);
+    let rounds = 0;
+    // Each round reads its row twice, and the look for what is due once more.
+    life.book.current = (transferId) => {
+      rounds++;
+      return open(transferId);
+    };
+    await world.clock.advanceAsync(ms);
+    life.book.current = open;
+    return Math.ceil(rounds / 3);
+  }
+
+  it("are few while no search is due, each row's own", async () => {
+    const { world, life } = await scene();
+    for (let index = 0n; index < 3n; index++) await asked(world, life, AMOUNT + index);
+    await world.clock.advanceAsync(DAY_MS);
+    expect(await roundsIn(world, life, DAY_MS)).toBeLessThan(3 * 24 * 16);
+  });
+
+  it("are few where the chain is not configured any more, since nothing can be searched", async () => {
+    const { world, life } = await scene();
+    const row = await asked(world, life);
+    await world.clock.advanceAsync(60_000);
+    await life.keeper.stop();
+    world.hasChain = false;
+    const without = await world.live();
+    without.keeper.start();
+    await world.clock.advanceAsync(60_000);
+    expect(await roundsIn(world, without, HOUR_MS)).toBeLessThan(20);
+    without.keeper.lookAgain();
+    expect(await roundsIn(world, without, HOUR_MS)).toBeLessThan(20);
+    expect(await rowOf(without, row)).toMatchObject({ state: "broadcast", payout: "pending" });
+  });
+
+  it("are few where each is refused before it can search, and find the payment once they are not", async () => {
+    let isAway = false;
+    const { world, life } = await scene((fresh) => {
+      const outside = async () => {
+        if (isAway) throw new ServiceError("STORE_UNAVAILABLE");
+      };
+      fresh.instance = { assertNotRestored() {}, outside, async vouched() {}, async witnessed() {} };
+    });
+    const row = await asked(world, life);
+    await world.clock.advanceAsync(60_000);
+    isAway = true;
+    await world.clock.advanceAsync(HOUR_MS);
+    expect(await roundsIn(world, life, HOUR_MS)).toBeLessThan(20);
+    isAway = false;
+    paid(world, row);
+    await world.clock.advanceAsync(600_000);
+    expect(await rowOf(life, row)).toMatchObject({ state: "confirmed", payout: "completed" });
   });
 });
 
