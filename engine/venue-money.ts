@@ -38,6 +38,8 @@ export interface DepositRail {
   /** Null: 400. */
   route(chainId: number, symbol: string): DepositRoute | null;
   readonly routes: readonly DepositRoute[];
+  /** Whether a credit names its transaction. False: credits are found by amount and time alone. */
+  readonly isMatchedByHash: boolean;
   /**
    * The venue's own ids of credits that may be the mined deposit's, the likeliest first; empty while there is none.
    * `sentAtMs`: our time before it was first broadcast; some venues list no transaction, and an older deposit of the

@@ -147,6 +147,7 @@ export class FakeMoney {
     return {
       deposits: {
         routes: [],
+        isMatchedByHash: isListed,
         route: (chainId, symbol) => this.#route(chainId, symbol),
         look: ({ hash, amount }) => look(() => this.#credited(hash, amount)),
       },
