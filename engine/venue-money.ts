@@ -38,6 +38,8 @@ export interface DepositRail {
   /** Null: 400. */
   route(chainId: number, symbol: string): DepositRoute | null;
   readonly routes: readonly DepositRoute[];
+  /** Whether a credit names its transaction. False: credits are found by amount and time alone. */
+  readonly isMatchedByHash: boolean;
   /**
    * The venue's own ids of credits that may be the mined deposit's, the likeliest first; empty while there is none.
    * `sentAtMs`: our time before it was first broadcast; some venues list no transaction, and an older deposit of the
@@ -84,6 +86,8 @@ export type WithdrawalStanding =
       readonly venueId: string;
       readonly hash: string | null;
       readonly paid: bigint | null;
+      /** What the venue kept, where its history names that. */
+      readonly fee?: bigint;
     }
   /** The money is at the account again. */
   | { readonly kind: "failed"; readonly venueId: string };
@@ -94,7 +98,7 @@ export type MoneyOutcome =
 
 export interface PastWithdrawal {
   readonly ask: WithdrawalAsk;
-  /** As it was when the act was signed; the most that the venue keeps. */
+  /** As it was when the act was signed, and the most that the venue keeps; or what its history names. */
   readonly fee: bigint;
   readonly request: string;
   readonly sentAtMs: number;

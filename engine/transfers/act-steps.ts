@@ -82,12 +82,13 @@ export function withdrawalLooked(row: WithdrawalRow, look: WithdrawalLook, nowMs
       const { venueId } = standing;
       const hash = hashIn(standing.hash) ?? row.hash;
       const paid = standing.paid?.toString() ?? row.paid;
-      const isSame = row.payout === standing.kind && row.venueId === venueId && row.hash === hash && row.paid === paid;
-      if (isSame && row.state === "broadcast") return row;
+      const fee = standing.fee?.toString() ?? row.fee;
+      const isSamePayout = row.payout === standing.kind && row.venueId === venueId && row.hash === hash;
+      if (isSamePayout && row.paid === paid && row.fee === fee && row.state === "broadcast") return row;
       return {
         ...row,
         ...{ state: isDone ? "confirmed" : "broadcast", reason: null, reasonText: "", isAccepted: true },
-        ...{ payout: standing.kind, venueId, hash, paid, updatedAtMs: nowMs },
+        ...{ payout: standing.kind, venueId, hash, paid, fee, updatedAtMs: nowMs },
       };
     }
   }

@@ -20,6 +20,7 @@ import type { DepositRow } from "./transfer-row.js";
 const PRICE = { maxFeePerGas: 21n, maxPriorityFeePerGas: 1n };
 const ADDRESS = `0x${"11".repeat(20)}`;
 const SIGNATURE = `0x${"00".repeat(64)}1b`;
+const AGAIN = { index: 0, isFirst: false } as const;
 const REFUSED = { kind: "refused", reason: "insufficient funds" } as const;
 
 const CREATED: DepositRow = {
@@ -163,6 +164,55 @@ describe("the steps of a deposit", () => {
     const deposited = sent(begun(approved), 1);
     const rows = [CREATED, begun(CREATED), approved, deposited, mined(deposited, 1)];
     expect(rows.map(holdsLane)).toEqual([false, true, true, true, false]);
+  });
+
+  describe("of a deposit that fewer than must agree showed undone", () => {
+    const SEEN = { confirmations: 4, isFinal: true } as const;
+    const unshown = (row: DepositRow, index: number, isFinal = true) =>
+      looked(row, index, { standing: { kind: "unshown", ...SEEN, isFinal }, taken: null }, 5);
+    const opened = (row: DepositRow, index: number, isKnown: boolean) =>
+      looked(row, index, { standing: { kind: "open", isKnown }, taken: null }, 5);
+
+    /** Its approval is in a block that is not final, and the deposit's own receipt is gone. */
+    function undone(isFinal = true): DepositRow {
+      const both = sent(begun(mined(sent(begun(CREATED), 0), 0)), 1);
+      return unshown(mined(both, 1, { succeeded: false }), 1, isFinal);
+    }
+
+    it.each<[what: string, then: (row: DepositRow) => DepositRow]>([
+      ["is final", (row) => mined(row, 0, SEEN)],
+      ["is final and undone", (row) => mined(row, 0, { ...SEEN, succeeded: false })],
+      ["went to another nonce", (row) => looked(row, 0, { standing: { kind: "replaced" }, taken: null }, 5)],
+      ["has no receipt any more", (row) => unshown(unshown(row, 0, false), 0)],
+      ["was in no block for a while", (row) => mined(opened(row, 0, true), 0, SEEN)],
+      ["was handed out again", (row) => mined(handedOut(opened(row, 0, false), AGAIN, { kind: "taken" }, 5), 0, SEEN)],
+      ["was not taken again", (row) => mined(handedOut(opened(row, 0, false), AGAIN, REFUSED, 5), 0, SEEN)],
+    ])("leave it unknown where its approval %s", (_, then) => {
+      expect(concluded(then(undone()), 6)).toMatchObject({ state: "unknown", reason: "NOT_SHOWN" });
+    });
+
+    it("leave it unknown while its block is not final, whatever its approval shows", () => {
+      for (const change of [SEEN, { ...SEEN, succeeded: false }])
+        expect(concluded(mined(undone(false), 0, change), 6)).toMatchObject({ state: "unknown", reason: "NOT_SHOWN" });
+    });
+
+    it("end it where enough show it undone, whatever fewer had of its approval", () => {
+      const both = sent(begun(mined(sent(begun(CREATED), 0), 0)), 1);
+      const known = mined(unshown(both, 0, false), 1, { ...SEEN, succeeded: false });
+      const after = unshown(unshown(known, 0, false), 0);
+      expect(concluded(after, 6)).toMatchObject({ state: "failed", reason: "REVERTED" });
+    });
+  });
+
+  it("keep the outcome of a deposit unknown that no endpoint took, whatever its approval shows", () => {
+    const approved = mined(sent(begun(CREATED), 0), 0);
+    const second = signed(begun(approved), 1, { signature: SIGNATURE, hash: hashOf(1, 1) }, 2);
+    const unsure = handedOut(second, { index: 1, isFirst: true }, { kind: "unknown" }, 3);
+    expect(unsure.state).toBe("unknown");
+    for (const succeeded of [true, false]) {
+      const after = concluded(mined(unsure, 0, { isFinal: true, confirmations: 4, succeeded }), 5);
+      expect(after).toMatchObject({ state: "unknown", reason: null });
+    }
   });
 
   it("do not know a mined transaction that is none of the row's", () => {

@@ -92,7 +92,7 @@ export function handedOut(
   const isTaken = outcome.kind === "taken";
   const isSame = step?.versions.at(-1)?.isTaken === isTaken;
   const next = isSame ? row : withVersion(row, index, (version) => ({ ...version, isTaken }), nowMs);
-  if (isTaken && row.state === "broadcast") return next;
+  if (!isNewestSent(row, index) || (isTaken && row.state === "broadcast")) return next;
   if (isTaken) return { ...next, state: "broadcast", reason: null, reasonText: "" };
   // A bump that was not taken says nothing of the version before it.
   if (step?.versions.length !== 1) return next;
@@ -127,9 +127,11 @@ export function looked(
         ...{ gasCost: gasCost.toString(), taken: seen.taken?.toString() ?? null },
       };
       if (step.mined !== null && sameMined(step.mined, mined)) return row;
+      const next = withStep(row, index, { ...step, mined }, nowMs);
+      if (!isNewestSent(row, index)) return next;
       // Without a reason the text is of a later step, which the chain would not take.
       const reasonText = row.reason === null ? row.reasonText : "";
-      return { ...withStep(row, index, { ...step, mined }, nowMs), state: "broadcast", reason: null, reasonText };
+      return { ...next, state: "broadcast", reason: null, reasonText };
     }
   }
 }
@@ -157,7 +159,7 @@ export function concluded(row: DepositRow, nowMs: number): DepositRow {
       return row.reason === "NOT_SHOWN" ? row : { ...row, state: "unknown", reason: "NOT_SHOWN", updatedAtMs: nowMs };
     return confirmed(row, nowMs);
   }
-  // Fewer than must agree showed that it was undone.
+  // Fewer than must agree showed that it was undone (`unshown`): its approval cannot tell either.
   if (deposit !== null && isFinal(deposit) && row.reason === "NOT_SHOWN") return row;
   for (const step of row.steps) {
     if (step.isRefused) return failed(row, "BROADCAST_REFUSED", row.reasonText, nowMs);
@@ -207,6 +209,11 @@ export function isSent({ versions }: StoredStep): boolean {
   return versions.some(({ signature }) => signature !== null);
 }
 
+/** What the row's state and its reason are of: what shows of the steps before it says nothing of this one. */
+function isNewestSent({ steps }: DepositRow, index: number): boolean {
+  return !steps.some((step, at) => at > index && isSent(step));
+}
+
 function isNewestSigned({ versions }: StoredStep): boolean {
   return versions.at(-1)?.signature !== null;
 }
@@ -246,7 +253,7 @@ function openAgain(row: DepositRow, index: number, isKnown: boolean, nowMs: numb
   const step = row.steps[index];
   if (step === undefined) return row;
   const isLost = !isKnown && step.versions.some(({ isTaken }) => isTaken);
-  const isFound = isKnown && row.state !== "broadcast";
+  const isFound = isKnown && row.state !== "broadcast" && isNewestSent(row, index);
   if (step.mined === null && !isLost && !isFound) return row;
   const versions = isLost ? step.versions.map((version) => ({ ...version, isTaken: false })) : step.versions;
   const next = withStep(row, index, { ...step, mined: null, versions }, nowMs);
@@ -256,7 +263,8 @@ function openAgain(row: DepositRow, index: number, isKnown: boolean, nowMs: numb
 /**
  * The block is what it was, so the transaction is in it, and its nonce is used for good once the block is final. What it did
  * was shown by fewer than must agree, so the deposit's logs are left out: the venue alone says then that it took it. A
- * deposit that was undone there stays unknown, and an approval that was makes the row fail: nothing behind it is signed.
+ * deposit that was undone there stays unknown, and an approval that was makes the row fail where nothing behind it is
+ * signed.
  */
 function unshown(
   row: DepositRow,
@@ -269,6 +277,7 @@ function unshown(
   const next = final
     ? withStep(row, index, { ...step, mined: { ...step.mined, confirmations, isFinal: true, taken: null } }, nowMs)
     : row;
+  if (!isNewestSent(row, index)) return next;
   const isNotShown = !final || (step.name === "deposit" && !step.mined.succeeded);
   if (isNotShown)
     return next === row && row.reason === "NOT_SHOWN"

@@ -49,6 +49,7 @@ import {
   isPutBack,
   type StoredStep,
   type StoredVersion,
+  type TransferRow,
 } from "./transfer-row.js";
 import { UnreadTimes } from "./unread-times.js";
 
@@ -267,14 +268,17 @@ export class Deposits {
     if (row.state === "failed" || mined?.succeeded !== true || !mined.isFinal || rail === undefined) return row;
     const deposit = {
       ...{ account: row.account, hash: mined.hash, chainId: row.chainId },
-      amount: BigInt(mined.taken ?? row.amount),
+      amount: creditOf(row),
       sentAtMs: depositStep(row)?.versions[0]?.signedAtMs ?? row.createdAtMs,
     };
     const read = await withSession(this.#parts, row, options, (session) =>
       readValue(this.#parts, () => rail.look(deposit, session, options)),
     );
-    const [venueId] = await this.#parts.book.unclaimed(row, read?.value ?? []);
-    if (venueId !== undefined) {
+    const free = await this.#parts.book.unclaimed(row, read?.value ?? []);
+    const [venueId] = free;
+    // What enough endpoints have not shown has no more than the credits that no other deposit of its amount may have.
+    const others = isEnded(row) || rail.isMatchedByHash ? 0 : othersLike(row, this.#parts.book.open(row.account));
+    if (venueId !== undefined && free.length > others) {
       this.#unread.forget(row.transferId);
       return this.#save(row, (one) => credited(one, venueId, this.#now()));
     }
@@ -296,6 +300,23 @@ export class Deposits {
   #now(): number {
     return this.#parts.clock.wallMs();
   }
+}
+
+/** Other deposits that were sent, and that may have a credit of the same amount which they do not have yet. */
+function othersLike(self: DepositRow, open: Iterable<TransferRow>): number {
+  let count = 0;
+  for (const row of open) {
+    if (row.kind !== "deposit" || row.transferId === self.transferId || row.venueId !== null) continue;
+    if (row.venue !== self.venue || row.chainId !== self.chainId || row.token.symbol !== self.token.symbol) continue;
+    const step = depositStep(row);
+    if (step !== null && isSent(step) && creditOf(row) === creditOf(self)) count++;
+  }
+  return count;
+}
+
+/** What the venue credits of it. */
+function creditOf(row: DepositRow): bigint {
+  return BigInt(depositStep(row)?.mined?.taken ?? row.amount);
 }
 
 /** Nothing is ahead of the step, and its time is over. */

@@ -5,32 +5,22 @@ import { ServiceError } from "../domain/errors.js";
 import { silentLogger } from "../domain/logger.js";
 import { PayoutSearches } from "./payout-searches.js";
 import { CHAIN_ID } from "./test/fake-chain.js";
-import { type Life, TransferWorld } from "./test/transfer-world.js";
+import { askedPayout, PAYOUT_AMOUNT, payoutRow, payoutScene } from "./test/payout-scene.js";
+import type { Life, TransferWorld } from "./test/transfer-world.js";
 import { NOBODY_WAITS } from "./transfer-parts.js";
 import type { WithdrawalRow } from "./transfer-row.js";
 
-const AMOUNT = 7_000_000n;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const NEVER_MS = 365 * DAY_MS;
 
-async function scene() {
-  const world = new TransferWorld();
-  world.named.hidesPayments = true;
-  world.named.paysOnChain = true;
-  world.named.paysMs = NEVER_MS;
-  // As many as an endpoint of a real chain answers for.
-  world.chain.logBlocks = 2_000;
-  const life = await world.live();
-  life.keeper.start();
-  return { world, life };
-}
-
-const asked = (world: TransferWorld, life: Life, amount = AMOUNT): Promise<WithdrawalRow> =>
-  world.answered(life, life.transfers.withdraw(world.withdrawal(world.named, amount)));
-
-const rowOf = async (life: Life, { transferId }: WithdrawalRow) =>
-  (await life.transfers.find(transferId)) as WithdrawalRow;
+const scene = (prepare: (world: TransferWorld) => void = () => {}) =>
+  payoutScene((world) => {
+    world.named.paysMs = NEVER_MS;
+    // As many as an endpoint of a real chain answers for.
+    world.chain.logBlocks = 2_000;
+    prepare(world);
+  });
 
 /** Calls of the chain from now on, until so much later. */
 async function callsIn(world: TransferWorld, ms: number): Promise<{ searches: number[]; heights: number }> {
@@ -47,7 +37,7 @@ describe("the search for payments that do not come", () => {
   it("is one for all withdrawals of an account, at pauses that grow to an hour", async () => {
     const { world, life } = await scene();
     const rows: WithdrawalRow[] = [];
-    for (let index = 0n; index < 20n; index++) rows.push(await asked(world, life, AMOUNT + index));
+    for (let index = 0n; index < 20n; index++) rows.push(await askedPayout(world, life, PAYOUT_AMOUNT + index));
     const first = await callsIn(world, HOUR_MS);
     expect(first.searches.length).toBeLessThan(60);
     await world.clock.advanceAsync(2 * HOUR_MS);
@@ -58,35 +48,95 @@ describe("the search for payments that do not come", () => {
     for (const row of rows) paid(world, row);
     await world.clock.advanceAsync(HOUR_MS + 60_000);
     for (const row of rows)
-      expect(await rowOf(life, row)).toMatchObject({ state: "confirmed", payout: "completed", reason: null });
+      expect(await payoutRow(life, row)).toMatchObject({ state: "confirmed", payout: "completed", reason: null });
   });
 
   it("begins with short pauses again for a new withdrawal, and finds what it pays within minutes", async () => {
     const { world, life } = await scene();
-    const old = await asked(world, life);
+    const old = await askedPayout(world, life);
     await world.clock.advanceAsync(DAY_MS);
     world.named.paysMs = 180_000;
-    const young = await asked(world, life, AMOUNT + 1n);
+    const young = await askedPayout(world, life, PAYOUT_AMOUNT + 1n);
     await world.clock.advanceAsync(420_000);
-    expect([(await rowOf(life, old)).state, (await rowOf(life, young)).state]).toEqual(["broadcast", "confirmed"]);
+    expect([(await payoutRow(life, old)).state, (await payoutRow(life, young)).state]).toEqual([
+      "broadcast",
+      "confirmed",
+    ]);
   });
 
   it("asks no more than hourly where nothing answers, without an end", async () => {
     const { world, life } = await scene();
-    const row = await asked(world, life);
+    const row = await askedPayout(world, life);
     await world.clock.advanceAsync(60_000);
     world.chain.weather = () => "lost";
     await world.clock.advanceAsync(9 * DAY_MS);
     const day = await callsIn(world, DAY_MS);
     expect([day.searches.length >= 23, day.searches.length <= 25]).toEqual([true, true]);
-    expect(await rowOf(life, row)).toMatchObject({ state: "broadcast", payout: "pending", reason: null });
+    expect(await payoutRow(life, row)).toMatchObject({ state: "broadcast", payout: "pending", reason: null });
+  });
+});
+
+describe("rounds of withdrawals whose payments are searched for", () => {
+  /** Counts what the keeper has done for a row from now on, until so much later. */
+  async function roundsIn(world: TransferWorld, life: Life, ms: number): Promise<number> {
+    const open = life.book.current.bind(life.book);
+    let rounds = 0;
+    // Each round reads its row twice, and the look for what is due once more.
+    life.book.current = (transferId) => {
+      rounds++;
+      return open(transferId);
+    };
+    await world.clock.advanceAsync(ms);
+    life.book.current = open;
+    return Math.ceil(rounds / 3);
+  }
+
+  it("are few while no search is due, each row's own", async () => {
+    const { world, life } = await scene();
+    for (let index = 0n; index < 3n; index++) await askedPayout(world, life, PAYOUT_AMOUNT + index);
+    await world.clock.advanceAsync(DAY_MS);
+    expect(await roundsIn(world, life, DAY_MS)).toBeLessThan(3 * 24 * 16);
+  });
+
+  it("are few where the chain is not configured any more, since nothing can be searched", async () => {
+    const { world, life } = await scene();
+    const row = await askedPayout(world, life);
+    await world.clock.advanceAsync(60_000);
+    await life.keeper.stop();
+    world.hasChain = false;
+    const without = await world.live();
+    without.keeper.start();
+    await world.clock.advanceAsync(60_000);
+    expect(await roundsIn(world, without, HOUR_MS)).toBeLessThan(60);
+    without.keeper.lookAgain();
+    expect(await roundsIn(world, without, HOUR_MS)).toBeLessThan(60);
+    expect(await payoutRow(without, row)).toMatchObject({ state: "broadcast", payout: "pending" });
+  });
+
+  it("are few where each is refused before it can search, and find the payment once they are not", async () => {
+    let isAway = false;
+    const { world, life } = await scene((fresh) => {
+      const outside = async () => {
+        if (isAway) throw new ServiceError("STORE_UNAVAILABLE");
+      };
+      fresh.instance = { assertNotRestored() {}, outside, async vouched() {}, async witnessed() {} };
+    });
+    const row = await askedPayout(world, life);
+    await world.clock.advanceAsync(60_000);
+    isAway = true;
+    await world.clock.advanceAsync(HOUR_MS);
+    expect(await roundsIn(world, life, HOUR_MS)).toBeLessThan(60);
+    isAway = false;
+    paid(world, row);
+    await world.clock.advanceAsync(600_000);
+    expect(await payoutRow(life, row)).toMatchObject({ state: "confirmed", payout: "completed" });
   });
 });
 
 describe("payments that one look finds", () => {
   it("are found again where the store did not take the first of them", async () => {
     const { world, life } = await scene();
-    const rows = [await asked(world, life), await asked(world, life, AMOUNT + 1n)];
+    const rows = [await askedPayout(world, life), await askedPayout(world, life, PAYOUT_AMOUNT + 1n)];
     await world.clock.advanceAsync(60_000);
     const update = life.book.update.bind(life.book);
     let refusals = 2;
@@ -99,27 +149,27 @@ describe("payments that one look finds", () => {
     for (const row of rows) paid(world, row);
     await world.clock.advanceAsync(300_000);
     expect(refusals).toBe(0);
-    for (const row of rows) expect(await rowOf(life, row)).toMatchObject({ state: "confirmed", payout: "completed" });
+    for (const row of rows)
+      expect(await payoutRow(life, row)).toMatchObject({ state: "confirmed", payout: "completed" });
   });
 
   it("are those of a withdrawal too that the venue shows hours after the search has passed its payment", async () => {
     const { world, life } = await scene();
     world.named.paysMs = 180_000;
     world.named.hidesFirst = true;
-    const late = await asked(world, life);
-    const soon = await asked(world, life, AMOUNT + 1n);
+    const late = await askedPayout(world, life);
+    const soon = await askedPayout(world, life, PAYOUT_AMOUNT + 1n);
     await world.clock.advanceAsync(6 * HOUR_MS);
-    expect([(await rowOf(life, late)).payout, (await rowOf(life, soon)).payout]).toEqual([null, "completed"]);
+    expect([(await payoutRow(life, late)).payout, (await payoutRow(life, soon)).payout]).toEqual([null, "completed"]);
     world.named.hidesFirst = false;
     await world.clock.advanceAsync(HOUR_MS);
-    expect(await rowOf(life, late)).toMatchObject({ state: "confirmed", payout: "completed" });
+    expect(await payoutRow(life, late)).toMatchObject({ state: "confirmed", payout: "completed" });
   });
 });
 
 describe("a search that its endpoints do not let pass a height", () => {
   it("rests ever longer, ends for no row, and says that it is unread", async () => {
-    const world = new TransferWorld();
-    const { row, book } = await unpassed(world);
+    const { world, row, book } = await unpassed();
     const said: string[] = [];
     const logger = { ...silentLogger, warn: (event: string) => void said.push(event) };
     const port = world.chain.port((act) => act());
@@ -145,15 +195,12 @@ describe("a search that its endpoints do not let pass a height", () => {
     expect(said).toEqual(Array.from({ length: 14 }, () => "transfers.payout_unread"));
   });
 
-  async function unpassed(world: TransferWorld) {
-    world.named.hidesPayments = true;
-    world.named.paysOnChain = true;
-    const life = await world.live();
-    life.keeper.start();
-    const row = await asked(world, life);
+  async function unpassed() {
+    const { world, life } = await payoutScene();
+    const row = await askedPayout(world, life);
     await world.clock.advanceAsync(60_000);
     await life.keeper.stop();
-    return { row: await rowOf(life, row), book: life.book };
+    return { world, row: await payoutRow(life, row), book: life.book };
   }
 });
 
@@ -162,16 +209,16 @@ describe("the search for a payment that has not come for a week", () => {
 
   async function ended() {
     const { world, life } = await scene();
-    const row = await asked(world, life);
+    const row = await askedPayout(world, life);
     await world.clock.advanceAsync(WEEK_MS - HOUR_MS);
-    expect(await rowOf(life, row)).toMatchObject({ state: "broadcast", payout: "pending", reason: null });
+    expect(await payoutRow(life, row)).toMatchObject({ state: "broadcast", payout: "pending", reason: null });
     await world.clock.advanceAsync(3 * HOUR_MS);
     return { world, life, row };
   }
 
   it("ends: the row says so, is pending still, and nobody asks for it", async () => {
     const { world, life, row } = await ended();
-    expect(await rowOf(life, row)).toMatchObject({ state: "broadcast", payout: "pending", reason: "NOT_SHOWN" });
+    expect(await payoutRow(life, row)).toMatchObject({ state: "broadcast", payout: "pending", reason: "NOT_SHOWN" });
     expect(await callsIn(world, 3 * DAY_MS)).toEqual({ searches: [], heights: 0 });
     // The venue's own, of a payment that is a year away.
     expect(world.clock.pendingTimerCount).toBe(1);
@@ -179,7 +226,7 @@ describe("the search for a payment that has not come for a week", () => {
     const next = await world.live();
     next.keeper.start();
     expect(await callsIn(world, DAY_MS)).toEqual({ searches: [], heights: 0 });
-    expect(await rowOf(next, row)).toMatchObject({ state: "broadcast", payout: "pending", reason: "NOT_SHOWN" });
+    expect(await payoutRow(next, row)).toMatchObject({ state: "broadcast", payout: "pending", reason: "NOT_SHOWN" });
   });
 
   it("is made at once when the operator asks, once up to what is final, and finds a late payment", async () => {
@@ -188,12 +235,12 @@ describe("the search for a payment that has not come for a week", () => {
     const again = await callsIn(world, HOUR_MS);
     expect([again.heights, again.searches.length > 100]).toEqual([1, true]);
     expect(await callsIn(world, DAY_MS)).toEqual({ searches: [], heights: 0 });
-    expect(await rowOf(life, row)).toMatchObject({ state: "broadcast", reason: "NOT_SHOWN" });
+    expect(await payoutRow(life, row)).toMatchObject({ state: "broadcast", reason: "NOT_SHOWN" });
     paid(world, row);
     await world.clock.advanceAsync(60_000);
     life.keeper.lookAgain();
     await world.clock.advanceAsync(HOUR_MS);
-    expect(await rowOf(life, row)).toMatchObject({ state: "confirmed", reason: null, payout: "completed" });
+    expect(await payoutRow(life, row)).toMatchObject({ state: "confirmed", reason: null, payout: "completed" });
   });
 
   it("holds up no search for a new withdrawal, and one that looks for another finds its payment too", async () => {
@@ -201,39 +248,45 @@ describe("the search for a payment that has not come for a week", () => {
     await world.clock.advanceAsync(3 * DAY_MS);
     world.named.paysMs = 180_000;
     life.keeper.lookAgain();
-    const young = await asked(world, life, AMOUNT + 1n);
+    const young = await askedPayout(world, life, PAYOUT_AMOUNT + 1n);
     await world.clock.advanceAsync(420_000);
-    expect([(await rowOf(life, row)).state, (await rowOf(life, young)).state]).toEqual(["broadcast", "confirmed"]);
+    expect([(await payoutRow(life, row)).state, (await payoutRow(life, young)).state]).toEqual([
+      "broadcast",
+      "confirmed",
+    ]);
     paid(world, row);
-    const other = await asked(world, life, AMOUNT + 2n);
+    const other = await askedPayout(world, life, PAYOUT_AMOUNT + 2n);
     await world.clock.advanceAsync(420_000);
-    expect([(await rowOf(life, row)).state, (await rowOf(life, other)).state]).toEqual(["confirmed", "confirmed"]);
+    expect([(await payoutRow(life, row)).state, (await payoutRow(life, other)).state]).toEqual([
+      "confirmed",
+      "confirmed",
+    ]);
   });
 
   it("does not end by a clock that was set", async () => {
     const { world, life } = await scene();
     world.named.paysMs = 900_000;
-    const row = await asked(world, life);
+    const row = await askedPayout(world, life);
     await world.clock.advanceAsync(60_000);
     world.clock.stepWall(8 * DAY_MS);
     await world.clock.advanceAsync(600_000);
-    expect((await rowOf(life, row)).reason).toBeNull();
+    expect((await payoutRow(life, row)).reason).toBeNull();
     await world.clock.advanceAsync(HOUR_MS);
-    expect((await rowOf(life, row)).state).toBe("confirmed");
+    expect((await payoutRow(life, row)).state).toBe("confirmed");
   });
 
   it("ends after a start that comes later than that as well, once all was searched", async () => {
     const { world, life } = await scene();
-    const row = await asked(world, life);
+    const row = await askedPayout(world, life);
     await world.clock.advanceAsync(60_000);
     await life.keeper.stop();
     await world.clock.advanceAsync(9 * DAY_MS);
     const next = await world.live();
     next.keeper.start();
     await world.clock.advanceAsync(600_000);
-    expect((await rowOf(next, row)).reason).toBeNull();
+    expect((await payoutRow(next, row)).reason).toBeNull();
     await world.clock.advanceAsync(4 * HOUR_MS);
-    expect((await rowOf(next, row)).reason).toBe("NOT_SHOWN");
+    expect((await payoutRow(next, row)).reason).toBe("NOT_SHOWN");
     expect(await callsIn(world, DAY_MS)).toEqual({ searches: [], heights: 0 });
   });
 });

@@ -62,7 +62,8 @@ export class PayoutSearches {
   /** In the turn of the row's lane: what there is for all rows of its search, where that is due. */
   async look(row: WithdrawalRow, options: CallOptions): Promise<PayoutLook> {
     const chain = this.#parts.chains.get(row.chainId);
-    const search = this.#joined(row);
+    // Without its chain there is nothing to search.
+    const search = chain === undefined ? null : this.#joined(row);
     if (chain === undefined || search === null || !search.isDue) return NOTHING;
     // All rows that it serves join at once: it begins at the oldest.
     const awaited = this.#awaitedLike(row);
@@ -73,11 +74,14 @@ export class PayoutSearches {
     return { found, unfound: isAtEnd ? this.#ended(search, own) : [] };
   }
 
-  /** How long the row may rest; null: it has no search. Infinity: nobody looks for it by the clock. */
+  /**
+   * How long the row may rest. Null: as any that does not move, since it has no search, or its last round did not get as far
+   * as the search that is due. Infinity: nobody looks for it by the clock.
+   */
   restMs(row: WithdrawalRow): number | null {
     if (isPayoutUnfound(row) && !this.#again.has(row.transferId)) return Number.POSITIVE_INFINITY;
     const search = this.#searches.get(this.#keyOf(row));
-    return search?.has(row.transferId) === true ? search.restMs() : null;
+    return search?.has(row.transferId) === true && !search.isDue ? search.restMs() : null;
   }
 
   /** For the operator: the next look is at once, also where the search for it has ended. */

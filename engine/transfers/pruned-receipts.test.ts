@@ -78,12 +78,13 @@ describe("a deposit that was seen undone in a block", () => {
   const isUndone = { succeeded: false, isFinal: false };
 
   /** The wallet's tokens went elsewhere before its block. */
-  async function seenUndone() {
+  async function seenUndone(isDenied = false) {
     const world = new TransferWorld();
+    world.chain.isUndoingDenied = isDenied;
     const before = await world.live(null, 4_000);
     world.clock.setTimer(() => world.chain.spend(ACCOUNT, world.chain.tokenOf(TOKEN, ACCOUNT)), 1_000);
     const row = await world.answered(before, before.transfers.deposit(world.deposit(world.named, AMOUNT)));
-    expect(depositStep(row)?.mined).toMatchObject(isUndone);
+    expect(depositStep(row)?.mined).toMatchObject({ ...isUndone, succeeded: isDenied });
     return { world, row };
   }
 
@@ -111,6 +112,24 @@ describe("a deposit that was seen undone in a block", () => {
     const later = await world.live();
     later.keeper.start();
     await world.clock.advanceAsync(600_000);
+    expect(await rowOf(later, row)).toMatchObject({ state: "unknown", reason: "NOT_SHOWN", venueId: null });
+  });
+
+  it("takes no credit of another deposit of its amount, though one endpoint showed it as done", async () => {
+    const { world, row } = await seenUndone(true);
+    world.chain.isUndoingDenied = false;
+    const life = await pruned(world);
+    await world.clock.advanceAsync(600_000);
+    expect(await rowOf(life, row)).toMatchObject({ state: "unknown", reason: "NOT_SHOWN", venueId: null });
+    world.chain.giveBack(ACCOUNT, AMOUNT);
+    await world.answered(life, life.transfers.deposit(world.deposit(world.named, AMOUNT)));
+    await life.keeper.stop();
+    await world.clock.advanceAsync(600_000);
+    // The older one looks first.
+    const later = await world.live();
+    later.keeper.start();
+    await world.clock.advanceAsync(600_000);
+    expect(world.chain.deposits()).toHaveLength(1);
     expect(await rowOf(later, row)).toMatchObject({ state: "unknown", reason: "NOT_SHOWN", venueId: null });
   });
 

@@ -158,6 +158,7 @@ export interface WithdrawalRow extends RowBase {
   readonly amount: string;
   readonly receiver: string;
   readonly accountType: "spot" | "perp" | null;
+  /** As the venue named it before the act was made, or as its history does. */
   readonly fee: string;
   readonly feeIsInside: boolean;
   readonly act: StoredWithdrawalAct;

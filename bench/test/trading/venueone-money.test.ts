@@ -127,7 +127,7 @@ describe("a withdrawal at venueone", () => {
     expect(outcome).toEqual(done);
     expect(await available(on)).toBe(9_899_750_000n);
     const venueId = outcome.kind === "done" ? outcome.venueId : "";
-    expect(await standing(on, ours)).toEqual({ kind: "left", venueId, hash: null, paid: 99_250_000n });
+    expect(await standing(on, ours)).toEqual({ kind: "left", venueId, hash: null, paid: 99_250_000n, fee: 1_000_000n });
     await on.blocks(2);
     expect(await paid(on)).toBe("99.25");
   });

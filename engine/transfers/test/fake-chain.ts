@@ -72,6 +72,8 @@ export class FakeChain {
   keepsReceiptsOf: number | null = null;
   /** Fewer endpoints than must agree have the block of a receipt that is gone. */
   isBlockDoubted = false;
+  /** One endpoint shows what was undone as done, and no other shows it. */
+  isUndoingDenied = false;
   /** Reads never end. */
   isMute = false;
   /** Of one search of logs. */
@@ -293,6 +295,7 @@ export class FakeChain {
       return {
         ...{ kind: "mined", hash, blockNumber: number, blockHash: block.hash, confirmations },
         ...{ isFinal: confirmations >= CONFIRMATIONS, ...receipt },
+        ...(this.isUndoingDenied && !receipt.succeeded ? { succeeded: true, isFinal: false } : {}),
       };
     }
     const deep = this.#blocks[head - CONFIRMATIONS + 1]?.state.nonces.get(of.from) ?? 0;

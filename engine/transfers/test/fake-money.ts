@@ -76,6 +76,8 @@ export class FakeMoney {
   hidesPayments = false;
   /** Its list lacks its first payout. */
   hidesFirst = false;
+  /** What its list names as what it kept of a payout; null: it names nothing. */
+  listedFee: bigint | null = null;
   /** The chain shows its payments. */
   paysOnChain = false;
   /** There is nothing to move. */
@@ -145,6 +147,7 @@ export class FakeMoney {
     return {
       deposits: {
         routes: [],
+        isMatchedByHash: isListed,
         route: (chainId, symbol) => this.#route(chainId, symbol),
         look: ({ hash, amount }) => look(() => this.#credited(hash, amount)),
       },
@@ -290,7 +293,8 @@ export class FakeMoney {
     const payout = alike.find(({ fails }) => !fails) ?? alike[0];
     if (payout === undefined) return { kind: "absent" };
     const { id, fails, paid } = payout;
-    if (this.hidesPayments) return { kind: "left", venueId: id, hash: null, paid };
+    const named = this.listedFee === null ? {} : { fee: this.listedFee };
+    if (this.hidesPayments) return { kind: "left", venueId: id, hash: null, paid, ...named };
     if (!this.isOver(payout)) return { kind: "pending", venueId: id, hash: null, paid: null };
     if (fails) return { kind: "failed", venueId: id };
     return { kind: "completed", venueId: id, hash: this.paidHash, paid };

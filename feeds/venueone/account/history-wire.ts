@@ -9,6 +9,7 @@ import {
   textField,
   textOrNull,
 } from "../../shared/room/wire-fields.js";
+import { isPlainDecimal } from "../../../engine/domain/decimal.js";
 import { decodeOrderRow } from "./wire.js";
 import type { VenueoneWireOrderUpdate } from "../market/wire.js";
 
@@ -37,8 +38,8 @@ export type VenueoneWireLedgerRow = {
   readonly hash: string | null;
 } & (
   | { readonly kind: "deposit"; readonly usdc: string }
-  /** `nonce` is that of the action. */
-  | { readonly kind: "withdraw"; readonly usdc: string; readonly nonce: number }
+  /** `nonce` is that of the action; `fee` null where the row names none that can be read. */
+  | { readonly kind: "withdraw"; readonly usdc: string; readonly nonce: number; readonly fee: string | null }
   | { readonly kind: "other" }
 );
 
@@ -64,8 +65,14 @@ export function decodeLedger(value: unknown): readonly VenueoneWireLedgerRow[] {
     const base = { time: integerField(row, "time"), hash: textOrNull(row, "hash") };
     if (type === "deposit") return { ...base, kind: "deposit", usdc: decimalField(delta, "usdc") };
     if (type !== "withdraw") return { ...base, kind: "other" };
-    return { ...base, kind: "withdraw", usdc: decimalField(delta, "usdc"), nonce: integerField(delta, "nonce") };
+    const fee = feeOf(delta["fee"]);
+    return { ...base, kind: "withdraw", usdc: decimalField(delta, "usdc"), nonce: integerField(delta, "nonce"), fee };
   });
+}
+
+/** What was paid is told from without it, so it makes no row unreadable. */
+function feeOf(value: unknown): string | null {
+  return typeof value === "string" && isPlainDecimal(value) && !value.startsWith("-") ? value : null;
 }
 
 /** The list may hold an order once for each of its states. */

@@ -20,6 +20,7 @@ export interface VenueoneDepositsDeps {
 }
 
 export class VenueoneDeposits implements DepositRail {
+  readonly isMatchedByHash = false;
   readonly routes: readonly DepositRoute[];
   readonly #deps: VenueoneDepositsDeps;
 

@@ -38,8 +38,8 @@ function entryOf(row: VenueoneWireLedgerRow, ids: ReturnType<typeof creditIds>, 
     return [{ ...common, kind: "deposit", venueId: ids.get(row) ?? "", amounts: [usdc], hasFailed: false }];
   // Whether the figure has the fee in it, and what was asked for too, is not known (withdraw.ts).
   const units = tokenUnits(usdc, DECIMALS, "usdc");
-  const fee = FEE_USDC * pow10Big(DECIMALS);
+  const fee = row.fee === null ? FEE_USDC * pow10Big(DECIMALS) : tokenUnits(row.fee, DECIMALS, "fee");
   const asked = [units, units + fee, units - fee].filter((one) => one > 0n);
-  const amounts = asked.map((one) => formatScaledBig(one, DECIMALS));
+  const amounts = [...new Set(asked)].map((one) => formatScaledBig(one, DECIMALS));
   return [{ ...common, kind: "withdrawal", venueId: String(row.nonce), amounts, hasFailed: false }];
 }

@@ -70,6 +70,18 @@ describe("a payment of venueone's bridge", () => {
     expect(event.paid(logOf({ ...ours, usd: 25_000_000n }))).toBe(25_000_000n);
   });
 
+  it("is what the venue's ledger names, however high its fee was", async () => {
+    const { rail, ask, ours } = await scene();
+    const eventOf = (shown: bigint, fee: bigint) =>
+      rail.payoutEvent?.({ ask, request: JSON.stringify(requestAt(ours.nonce)), sentAtMs: ours.nonce, fee, shown });
+    // The figure has the fee in it or not, and what was asked for had it in it or not.
+    expect(eventOf(20_000_000n, 5_500_000n)?.paid(logOf({ ...ours, usd: 20_000_000n }))).toBe(20_000_000n);
+    expect(eventOf(25_500_000n, 5_500_000n)?.paid(logOf({ ...ours, usd: 20_000_000n }))).toBe(20_000_000n);
+    expect(eventOf(20_000_000n, 1_000_000n)?.paid(logOf({ ...ours, usd: 20_000_000n }))).toBe(20_000_000n);
+    for (const usd of [19_999_999n, 20_000_001n, 14_500_000n])
+      expect(eventOf(20_000_000n, 5_500_000n)?.paid(logOf({ ...ours, usd }))).toBeNull();
+  });
+
   it("may be less by a few of its fees, where the venue has raised them since, and by no more", async () => {
     const { event, ours } = await scene(25_500_000n);
     expect(event.paid(logOf({ ...ours, usd: 23_500_000n }))).toBe(23_500_000n);

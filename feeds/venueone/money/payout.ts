@@ -16,6 +16,8 @@ const DATED_WITHIN_MS = 600_000;
 
 /** What it may have paid, in the token's smallest unit. */
 interface PaidBounds {
+  readonly exact: readonly bigint[];
+  /** Else between these. */
   readonly least: bigint;
   readonly most: bigint;
 }
@@ -24,7 +26,7 @@ interface PaidBounds {
 export function bridgePayout(
   bridge: string,
   { account, action }: WithdrawRequest,
-  { least, most }: PaidBounds,
+  { exact, least, most }: PaidBounds,
   sentAtMs: number,
 ): PayoutEvent {
   const topics = [FINALIZED_TOPIC, addressTopic(account)];
@@ -36,8 +38,8 @@ export function bridgePayout(
       if (!isEvent(log, bridge, topics) || log.data.length !== DATA_BYTES) return null;
       const [destination, usd, nonce] = [0, 1, 2].map((index) => uintWord(log.data, index));
       if (destination !== BigInt(action.destination) || nonce !== BigInt(action.time)) return null;
-      const isPaid = usd !== undefined && usd !== null && usd > 0n && usd >= least && usd <= most;
-      return isPaid ? usd : null;
+      if (usd === undefined || usd === null || usd <= 0n) return null;
+      return exact.includes(usd) || (usd >= least && usd <= most) ? usd : null;
     },
   };
 }

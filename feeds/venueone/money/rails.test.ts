@@ -218,6 +218,15 @@ describe("a withdrawal in the venue's ledger", () => {
     expect(found).toMatchObject({ ok: true, value: { kind: "left", hash: null, paid: 24_500_000n } });
   });
 
+  it("is under way with the fee that the ledger names, where it names one that can be read", async () => {
+    const look = (fee: object) =>
+      lookAt((nonce, nowMs) => [rowAt(nowMs, { type: "withdraw", usdc: "20.0", nonce, ...fee })]);
+    expect(await look({ fee: "5.5" })).toMatchObject({ ok: true, value: { paid: 20_000_000n, fee: 5_500_000n } });
+    for (const other of [{}, { fee: null }, { fee: 5.5 }, { fee: "dear" }, { fee: "-1" }])
+      expect(await look(other)).toEqual(await look({}));
+    expect(await look({})).toMatchObject({ ok: true, value: { paid: 20_000_000n } });
+  });
+
   it("is absent where it is not, and not known where the ledger cannot be read", async () => {
     expect(
       await lookAt((nonce, nowMs) => [rowAt(nowMs, { type: "withdraw", usdc: "1", nonce: nonce + 1, fee: "1" })]),
@@ -338,6 +347,12 @@ describe("the history of an account's money at venueone", () => {
       ],
     });
     expect(Math.abs(offsetMs)).toBeLessThan(DAY_MS);
+  });
+
+  it("has what may have been asked for where the fee was raised, as its row names it", async () => {
+    const on = ledger((startMs) => [rowAt(startMs + 3, { type: "withdraw", usdc: "20.0", nonce: 77, fee: "5.5" })]);
+    const read = await on.money.history(ACCOUNT, on.clock.wallMs() - DAY_MS, null, OPTIONS);
+    expect(read).toMatchObject({ ok: true, value: [{ kind: "withdrawal", amounts: ["20", "25.5", "14.5"] }] });
   });
 
   it("is read to its end, each row once, or not at all", async () => {

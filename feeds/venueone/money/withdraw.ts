@@ -46,7 +46,7 @@ import {
 
 /** Whole USDC (bridge page); taken for a part of the amount, as the ledger's separate figures suggest (unverified). */
 export const FEE_USDC = 1n;
-/** A payment that lacks so many of them at most is the withdrawal's: its number and its receiver say that it is. */
+/** A payment that lacks so many of them at most is the withdrawal's, too: its number and its receiver say that it is. */
 const FEES = 4n;
 /** Its other indexes were measured to lag up to 1.1 s; the ledger's lag was not. */
 const HISTORY_LAG_MS = 10_000;
@@ -156,7 +156,8 @@ export class VenueoneWithdrawals implements WithdrawalRail {
       if (found === null) return { kind: "absent" };
       const paid = tokenUnits(found.usdc, decimals, "usdc");
       // The row's hash is of the venue's own chain.
-      return { kind: "left", venueId: String(found.nonce), hash: null, paid };
+      const named = found.fee === null ? {} : { fee: tokenUnits(found.fee, decimals, "fee") };
+      return { kind: "left", venueId: String(found.nonce), hash: null, paid, ...named };
     });
   }
 
@@ -171,11 +172,12 @@ export class VenueoneWithdrawals implements WithdrawalRail {
   }): PayoutEvent | null {
     const request = readRequest(stored);
     if (request === null) return null;
-    // Whether the fee is a part of the amount is not stated, and the venue may have raised it since.
-    const least = ask.amount - FEES * fee;
-    const most = shown !== null && shown > ask.amount ? shown : ask.amount;
+    // Whether the fee is a part of the amount is not stated, and the venue may have raised it since: what its ledger names
+    // is the payment, however much it kept, and else what lacks a few fees at most.
+    const exact = [ask.amount - fee, ...(shown === null ? [] : [shown])];
+    const least = ask.amount - FEES * FEE_USDC * pow10Big(ask.token.decimals);
     const { bridge, clockOffsetMs } = this.#deps;
-    return bridgePayout(bridge, request, { least, most }, sentAtMs + clockOffsetMs());
+    return bridgePayout(bridge, request, { exact, least, most: ask.amount }, sentAtMs + clockOffsetMs());
   }
 
   #answer(request: WithdrawRequest, response: HttpResponse): MoneyOutcome {

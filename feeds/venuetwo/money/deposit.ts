@@ -5,6 +5,7 @@ import type { VenuetwoRest } from "../account/rest.js";
 import { creditOf, readMoves } from "./ledger.js";
 
 export class VenuetwoDeposits implements DepositRail {
+  readonly isMatchedByHash = true;
   readonly routes: readonly DepositRoute[];
   readonly #rest: VenuetwoRest;
 
