@@ -131,7 +131,8 @@ describe("a block far above the chain", () => {
 });
 
 describe("an endpoint that is far behind two others", () => {
-  const behind = (blocks: number): Twist => laggingTwist((method, params) => world.chain.rpc(method, params), blocks, 0);
+  const behind = (blocks: number): Twist =>
+    laggingTwist((method, params) => world.chain.rpc(method, params), blocks, 0);
 
   it.each([0, 1, 4])("holds nothing where one of these is always %d blocks ahead of the other", async (apart) => {
     await world.chain.mine(200);

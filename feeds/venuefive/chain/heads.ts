@@ -105,7 +105,7 @@ export class ChainHeads {
     this.#isRunning = true;
     await this.look();
     // At different heights they have nothing to compare yet.
-    if (this.#compareAt() !== null) await this.look();
+    if (commonHeight(this.#compared()) !== null) await this.look();
     this.#schedule();
   }
 
@@ -117,7 +117,7 @@ export class ChainHeads {
 
   /** All are asked; what each answers counts at once. */
   async look(): Promise<void> {
-    const compareAt = this.#compareAt();
+    const compareAt = commonHeight(this.#compared());
     await Promise.all(
       this.#watched.map(async (one) => {
         await one.look(compareAt);
@@ -187,11 +187,10 @@ export class ChainHeads {
     return believed.filter((one) => heightOf(one) >= least);
   }
 
-  /** A height that all of them have reached; where one is far above all others, those too. */
-  #compareAt(): number | null {
+  /** Who is compared with whom: those that do not lag; where one is far above all others, those too. */
+  #compared(): readonly WatchedEndpoint[] {
     const fresh = this.#fresh();
-    const compared = fresh.length < 2 ? this.#live() : fresh;
-    return compared.length < 2 ? null : Math.min(...compared.map(heightOf));
+    return fresh.length < 2 ? this.#live() : fresh;
   }
 
   #judge(): void {
@@ -204,7 +203,7 @@ export class ChainHeads {
     const agreed = fresh.filter((one) => !one.isMinority);
     const top = best(agreed);
     const at = agreed.find((one) => heightOf(one) === top);
-    if (at === undefined || at.head === null || isUnproven(at, this.#believed())) return;
+    if (at === undefined || at.head === null || isUnproven(at, this.#compared())) return;
     if (this.#counts(at.head)) this.#show(at, at.head);
   }
 
@@ -245,13 +244,18 @@ function heightOf({ head }: WatchedEndpoint): number {
   return head?.number ?? -1;
 }
 
+/** That all of them have reached; null: there is nobody to compare with. */
+function commonHeight(of: readonly WatchedEndpoint[]): number | null {
+  return of.length < 2 ? null : Math.min(...of.map(heightOf));
+}
+
 function best(of: readonly WatchedEndpoint[]): number {
   return bestHead(of.map(heightOf), Math.min(AGREEMENT, of.length));
 }
 
-/** Above all others, by its word alone so far. */
-function isUnproven(top: WatchedEndpoint, believed: readonly WatchedEndpoint[]): boolean {
-  const others = believed.filter((one) => one !== top);
+/** Above all others that it is compared with, by its word alone so far. */
+function isUnproven(top: WatchedEndpoint, compared: readonly WatchedEndpoint[]): boolean {
+  const others = compared.filter((one) => one !== top);
   const isAlone = others.every((one) => heightOf(one) < heightOf(top));
   return isAlone && others.some((one) => !top.isComparedWith(one));
 }
