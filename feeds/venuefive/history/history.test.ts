@@ -231,6 +231,19 @@ describe("a transaction of the local venuefive", () => {
   });
 });
 
+describe("a limit order of just now at the local venuefive", () => {
+  it("is found by its block also within the moment in which another look read the newest events", async () => {
+    const owner = await startTrader(world, 2);
+    const height = Number(await world.chain.rpc("eth_blockNumber"));
+    expect(await found(`1:0:${height}`, owner.address)).toBeNull();
+    expect(await found(`1:0:${height + 50}`, owner.address)).toMatchObject({ ok: false });
+    const { receipt, events } = await owner.open({ ...LONG, price: "39000", type: "LIMIT" });
+    const index = Number(events.find(({ name }) => name === "OpenLimitPlaced")?.args["index"]);
+    const orderId = `1:${index}:${receipt.blockNumber}`;
+    expect(await found(orderId, owner.address)).toMatchObject({ kind: "limit", order: { orderId, status: "OPEN" } });
+  });
+});
+
 describe("what the index of the local venuefive keeps", () => {
   it("loses an order whose block vanished, also from the queries, and finds what came instead", async () => {
     await indexed();

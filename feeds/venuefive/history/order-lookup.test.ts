@@ -41,7 +41,7 @@ function event(body: EventBody, block: number): VenuefiveEvent {
 
 interface Scene {
   readonly kept?: readonly VenuefiveEvent[];
-  readonly tail?: (from: number) => ChainAnswer<Tail>;
+  readonly tail?: (from: number, least: number) => ChainAnswer<Tail>;
   /** What each endpoint has of the transaction. */
   readonly receipts?: readonly ChainAnswer<ChainTransaction | null>[];
   readonly isKnown?: boolean;
@@ -77,7 +77,10 @@ async function lookup({ kept = [], tail = NOTHING_LATER, receipts = [NO_RECEIPT]
   );
   const found = new OrderLookup({
     ...{ chain: { endpoints: async () => endpoints }, book, reader: new EventReader(store, KEYS, book) },
-    ...{ tail: { read: async (from) => tail(from) }, decoder: () => new LogDecoder(ADDRESSES, [CALLBACKS]) },
+    ...{
+      tail: { read: async (from, _, least = 0) => tail(from, least) },
+      decoder: () => new LogDecoder(ADDRESSES, [CALLBACKS]),
+    },
     ...{ symbolOf: () => "BTC", isDollarBased: () => false, seenAtMs: () => 7, clock: new VirtualClock() },
   });
   return async (orderId: string, address: string | null = null) => {
@@ -120,6 +123,27 @@ describe("the look for an order", () => {
     expect(await market(hashOf(1_110))).toBe("VENUE_ERROR");
     const limit = await lookup({ receipts: [receiptOf(event(PLACED, 110))], ...behind });
     expect(await limit(hashOf(1_110))).toBe("VENUE_ERROR");
+  });
+
+  it("by its block is a failure, and never no order, where nobody shows that block", async () => {
+    const behind = { tail: (): ChainAnswer<Tail> => ({ kind: "value", value: { events: [], toBlock: 109 } }) };
+    const find = await lookup(behind);
+    expect(await find("1:0:109", TRADER)).toBeNull();
+    expect(await find("1:0:110", TRADER)).toBe("VENUE_ERROR");
+    expect(await find("1:0:999999999999", TRADER)).toBe("VENUE_ERROR");
+  });
+
+  it("reads the newest events up to the order's own block at least", async () => {
+    const leasts: number[] = [];
+    const tail = (_: number, least: number): ChainAnswer<Tail> => {
+      leasts.push(least);
+      return later(event(PLACED, 110))();
+    };
+    const find = await lookup({ receipts: [receiptOf(event(PLACED, 110))], tail });
+    expect(await find("1:0:110", TRADER)).toMatchObject({ order: { orderId: "1:0:110" } });
+    await find(hashOf(1_110));
+    await (await lookup({ receipts: [receiptOf(event(QUEUED, 111))], tail }))(hashOf(1_111));
+    expect(leasts).toEqual([110, 110, 111]);
   });
 
   it("reads from the order on where the index is far behind the head", async () => {
