@@ -45,6 +45,8 @@ interface SlotLook {
   readonly isMeant: (events: readonly OrderEvent[]) => boolean;
   readonly seen: readonly OrderEvent[];
   readonly from: number;
+  /** The block that it is named by: what an endpoint shows of the blocks below, says nothing of it. */
+  readonly least: number;
 }
 
 /** `trader`: whose order is meant where there are several; null: nobody's. */
@@ -87,7 +89,7 @@ export class OrderLookup {
     if (kept === null && block <= at.block) return this.#ok(at, null);
     if (kept !== null && endsOrder(kept.latest)) return this.#ok(at, this.#limit(kept));
     const look = { slot, isMeant: (events: readonly OrderEvent[]) => events.some((event) => event.block === block) };
-    return this.#withTail({ ...look, seen: [], from: at.block + 1 }, at, deadline);
+    return this.#withTail({ ...look, seen: [], from: at.block + 1, least: block }, at, deadline);
   }
 
   async #byTransaction(asked: AskedTransaction, at: IndexCursor, deadline: Deadline): Promise<Found> {
@@ -151,11 +153,12 @@ export class OrderLookup {
     const isMeant = (events: readonly OrderEvent[]): boolean => events.some((one) => placeOf(one) === place);
     // A placing begins the order: nothing of it is below.
     const from = event.kind === "placed" ? event.block : at.block + 1;
-    return this.#withTail({ slot: event, isMeant, seen: [event], from }, at, deadline);
+    return this.#withTail({ slot: event, isMeant, seen: [event], from, least: event.block }, at, deadline);
   }
 
-  async #withTail({ slot, isMeant, seen, from }: SlotLook, at: IndexCursor, deadline: Deadline): Promise<Found> {
-    const tail = await this.#tail(at, { from, least: Math.max(0, ...seen.map(({ block }) => block)) }, deadline);
+  async #withTail(look: SlotLook, at: IndexCursor, deadline: Deadline): Promise<Found> {
+    const { slot, isMeant, seen } = look;
+    const tail = await this.#tail(at, look, deadline);
     if (!tail.ok) return tail;
     const newest = await this.#parts.reader.newestOrder(slot);
     const later = tail.value.events.filter(isOfOrder).filter((event) => isOfSlot(event, slot));
@@ -195,24 +198,24 @@ export class OrderLookup {
   }
 
   /**
-   * `from`: nothing that is looked for is below; while the index is far behind, no more is read. `least`: a block that an
-   * endpoint has shown.
+   * `from`: nothing that is looked for is below; while the index is far behind, no more is read. `least`: the block of what
+   * is looked for. What was read before anybody showed that block is not shared.
    */
   async #tail(
     at: IndexCursor,
-    { from, least }: { readonly from: number; readonly least: number },
+    { from, least }: Pick<SlotLook, "from" | "least">,
     deadline: Deadline,
   ): Promise<{ readonly ok: true; readonly value: Tail } | NoRead> {
-    const whole = await this.#readTail(at.block + 1, deadline);
+    const whole = await this.#readTail(at.block + 1, least, deadline);
     const isFar = whole.kind === "failed" && whole.code === "LAGGING" && from > at.block + 1;
-    const answer = isFar ? await this.#readTail(from, deadline) : whole;
+    const answer = isFar ? await this.#readTail(from, least, deadline) : whole;
     if (answer.kind !== "value") return tailFailure(answer);
     return answer.value.toBlock < least ? BEHIND : { ok: true, value: answer.value };
   }
 
-  async #readTail(from: number, deadline: Deadline): Promise<ChainAnswer<Tail>> {
+  async #readTail(from: number, least: number, deadline: Deadline): Promise<ChainAnswer<Tail>> {
     const left = deadline.left();
-    return left === null ? NO_TIME : this.#parts.tail.read(from, left);
+    return left === null ? NO_TIME : this.#parts.tail.read(from, left, least);
   }
 
   #limit(events: OrderEvents): ClientSignedOrderFound {
