@@ -122,6 +122,30 @@ describe("positions of venuefive on the stream", () => {
     expect(room.calls.filter(({ name }) => name === "liquidated")).toHaveLength(2);
   });
 
+  it("end as closed where the chain undid a liquidation and they were closed afterwards", async () => {
+    room.positions.set(LOWER, [aChainPosition()]);
+    const sub = await subscribe(client);
+    room.liquidated.add(0);
+    room.positions.set(LOWER, []);
+    await block();
+    room.liquidated.clear();
+    room.positions.set(LOWER, [aChainPosition()]);
+    await block();
+    room.positions.set(LOWER, []);
+    await block();
+    expect(client.folds.get(sub)?.events).toEqual([
+      ["liquidated", KEY],
+      ["opened", KEY],
+      ["closed", KEY],
+    ]);
+    room.positions.set(LOWER, [aChainPosition()]);
+    await block();
+    room.liquidated.add(0);
+    room.positions.set(LOWER, []);
+    await block();
+    expect(client.folds.get(sub)?.events.at(-1)).toEqual(["liquidated", KEY]);
+  });
+
   it("send nothing for a block that changes nothing but the time", async () => {
     room.positions.set(LOWER, [aChainPosition()]);
     const sub = await subscribe(client);
