@@ -63,6 +63,11 @@ export class ChainMember {
     }
   }
 
+  /** Keys of the rows of the last read: also of some that had ended, where the chain undid that. */
+  heldKeys(): readonly string[] {
+    return this.#handle?.watch.positions?.map((position) => this.#keyOf(position)) ?? [];
+  }
+
   /** Keys of the rows that went with the last read, and were taken by the venue. */
   liquidatedKeys(): readonly string[] {
     return this.#handle?.watch.liquidated.map((position) => this.#keyOf(position)) ?? [];
