@@ -111,6 +111,27 @@ describe("an address at a client-signed venue", () => {
     expect([room.calls.length, one.watch.coverage().state]).toEqual([2, "LIVE"]);
   });
 
+  it("shows what it holds at once, also while it is not known how what is gone ended", async () => {
+    const [gone, kept, fresh] = [0, 1, 2].map((index) => aChainPosition({ index }));
+    if (gone === undefined || kept === undefined || fresh === undefined) throw new Error("there are three");
+    room.positions.set(ALICE, [gone, kept]);
+    const one = open();
+    await settle();
+    room.readLiquidated = () => new Promise(() => {});
+    room.positions.set(ALICE, [kept, fresh]);
+    room.mine();
+    await settle();
+    expect(one.watch).toMatchObject({ positions: [kept, fresh], ending: [gone], liquidated: [] });
+    expect([one.watch.asOfMs, one.seen.count]).toEqual([blockMs(FIRST_BLOCK + 1), 2]);
+    // It ends as closed, and the next block is read, soon after.
+    await clock.advanceAsync(2_000);
+    expect(one.watch).toMatchObject({ positions: [kept, fresh], ending: [], liquidated: [] });
+    room.positions.set(ALICE, [kept, fresh, gone]);
+    room.mine();
+    await settle();
+    expect([one.watch.positions?.length, one.seen.count]).toEqual([3, 4]);
+  });
+
   it("whose read never ends is a timeout, and is not read twice at once", async () => {
     room.gate = new Promise(() => {});
     const one = open();
