@@ -198,7 +198,8 @@ export class ChainHeads {
     if (this.#watched.some((one) => !one.hasLooked && !one.isOtherChain)) return;
     judgeTimes(this.#live(), this.#options.clock.wallMs());
     const fresh = this.#fresh();
-    this.#disagreeAt = compare(fresh);
+    // Of two at any heights: the higher one is of another chain, or the lower.
+    this.#disagreeAt = compare(this.#compared().filter((one) => !one.isContradicted));
     if (this.#disagreeAt !== null) return;
     const agreed = fresh.filter((one) => !one.isMinority);
     const top = best(agreed);
@@ -286,13 +287,13 @@ function isOutdoneBy(one: WatchedEndpoint, other: WatchedEndpoint): boolean {
 }
 
 /** Marks those that are in the minority. Returns the height at which no part of them is the larger; null: there is none. */
-function compare(fresh: readonly WatchedEndpoint[]): number | null {
-  const [first, ...others] = fresh;
+function compare(compared: readonly WatchedEndpoint[]): number | null {
+  const [first, ...others] = compared;
   const height = first?.heights().find((at) => others.every((one) => one.hashAt(at) !== null));
   const counts = new Map<string | null, number>();
   const hashOf = (one: WatchedEndpoint): string | null => (height === undefined ? null : one.hashAt(height));
-  for (const one of fresh) counts.set(hashOf(one), (counts.get(hashOf(one)) ?? 0) + 1);
-  const [common] = [...counts].find(([, count]) => count * 2 > fresh.length) ?? [];
-  for (const one of fresh) one.isMinority = common !== undefined && hashOf(one) !== common;
-  return common === undefined && fresh.length > 0 ? (height ?? null) : null;
+  for (const one of compared) counts.set(hashOf(one), (counts.get(hashOf(one)) ?? 0) + 1);
+  const [common] = [...counts].find(([, count]) => count * 2 > compared.length) ?? [];
+  for (const one of compared) one.isMinority = common !== undefined && hashOf(one) !== common;
+  return common === undefined && compared.length > 0 ? (height ?? null) : null;
 }
