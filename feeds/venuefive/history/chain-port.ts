@@ -81,6 +81,11 @@ export interface HistoryEndpoint {
 export interface HistoryChain {
   /** Those that are of our chain, the best to ask first. */
   endpoints(): Promise<readonly HistoryEndpoint[]>;
+  /**
+   * Of these those at the newest blocks that most of them have, the best first: what happened just now is read of nobody
+   * else, for another's blocks may be of another branch.
+   */
+  believed(): Promise<readonly HistoryEndpoint[]>;
 }
 
 export function failedAnswer(code: HistoryFailure, message: string, retryAfterMs: number | null = null): FailedAnswer {

@@ -21,7 +21,7 @@ import { headerOf, readRange } from "./read-range.js";
 import { NO_TIME, partOf, timedEndpoint } from "./timed-endpoint.js";
 
 interface ChainTailParts {
-  readonly chain: HistoryChain;
+  readonly chain: Pick<HistoryChain, "believed">;
   readonly decoder: () => LogDecoder;
   readonly clock: Clock;
 }
@@ -48,6 +48,7 @@ const SHARED_MS = 1_000;
 /** Endpoints that do not lag are so far apart. */
 const NEAR_BLOCKS = 5;
 const FAR = failedAnswer("LAGGING", "the index is far behind the head of the chain");
+const NOBODY = failedAnswer("VENUE_ERROR", "no endpoint is believed of the newest blocks");
 const BEHIND = failedAnswer("VENUE_ERROR", "the endpoints are behind what is kept");
 
 export class ChainTail {
@@ -87,11 +88,11 @@ export class ChainTail {
   async #read(from: number, options: CallOptions): Promise<ChainAnswer<Tail>> {
     const { chain, clock } = this.#parts;
     const deadline = new Deadline(clock, options);
-    const endpoints = await chain.endpoints();
+    const endpoints = await chain.believed();
     const half = partOf(deadline, 0, 2);
     if (half === null) return NO_TIME;
     const tips = await Promise.all(endpoints.map((endpoint) => endpoint.tip("latest", half)));
-    let failure: FailedAnswer = tips.find((tip) => tip.kind === "failed") ?? BEHIND;
+    let failure: FailedAnswer = tips.find((tip) => tip.kind === "failed") ?? (tips.length === 0 ? NOBODY : BEHIND);
     const tops = newestFirst(endpoints, tips);
     let least = from - 1;
     for (const [index, { endpoint, to }] of tops.entries()) {

@@ -77,7 +77,13 @@ function indexOf(nodes: readonly Node[], store: MemoryStore, fromBlock: number |
   const clock = new VirtualClock();
   const book = new EventBook(store, KEYS);
   const index = new EventIndex({
-    ...{ chain: { endpoints: async () => nodes }, addresses: ADDRESSES, book, fromBlock, nearBlocks: 2 },
+    ...{
+      chain: { endpoints: async () => nodes, believed: async () => nodes },
+      addresses: ADDRESSES,
+      book,
+      fromBlock,
+      nearBlocks: 2,
+    },
     ...{ clock, random: createSeededRandom(1), logger: silentLogger },
   });
   onTestFinished(() => index.stop());

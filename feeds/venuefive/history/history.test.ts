@@ -64,7 +64,12 @@ function openStore(): void {
 function begin(): VenuefiveHistory {
   clock = new VirtualClock();
   return new VenuefiveHistory({
-    ...{ chainId: world.chainId, addresses: world.addresses, chain: new RpcHistoryChain(pool), store },
+    ...{
+      chainId: world.chainId,
+      addresses: world.addresses,
+      chain: new RpcHistoryChain(pool, () => pool.endpoints),
+      store,
+    },
     symbolOf: (pairIndex) => (pairIndex === BTC ? "BTC" : `PAIR_${pairIndex}`),
     isDollarBased: () => false,
     ...{ fromBlock: null, older: null, clock, random: createSeededRandom(1), logger: silentLogger },

@@ -76,7 +76,11 @@ async function lookup({ kept = [], tail = NOTHING_LATER, receipts = [NO_RECEIPT]
     }),
   );
   const found = new OrderLookup({
-    ...{ chain: { endpoints: async () => endpoints }, book, reader: new EventReader(store, KEYS, book) },
+    ...{
+      chain: { endpoints: async () => endpoints, believed: async () => endpoints },
+      book,
+      reader: new EventReader(store, KEYS, book),
+    },
     ...{
       tail: { read: async (from, _, least = 0) => tail(from, least) },
       decoder: () => new LogDecoder(ADDRESSES, [CALLBACKS]),

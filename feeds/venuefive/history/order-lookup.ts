@@ -8,7 +8,14 @@ import type { Clock } from "../../../engine/domain/clock.js";
 import type { CallOptions } from "../../../engine/ports.js";
 import { Deadline } from "../../shared/net/deadline.js";
 import { decodeWith } from "../../shared/room/wire-fields.js";
-import type { ChainAnswer, ChainTransaction, FailedAnswer, HistoryChain, HistoryEndpoint } from "./chain-port.js";
+import {
+  type ChainAnswer,
+  type ChainTransaction,
+  type FailedAnswer,
+  failedAnswer,
+  type HistoryChain,
+  type HistoryEndpoint,
+} from "./chain-port.js";
 import type { ChainTail, Tail } from "./chain-tail.js";
 import type { IndexCursor } from "./cursor.js";
 import type { LogDecoder } from "./decode-logs.js";
@@ -60,6 +67,7 @@ type NoRead = Extract<ChainRead<never>, { ok: false }>;
 
 /** Unknown is not pending. */
 const BEHIND = failedChainRead("VENUE_ERROR", "no endpoint shows the blocks from that of the order on");
+const UNBELIEVED = failedAnswer("VENUE_ERROR", "only an endpoint has it that is not believed of its blocks");
 const HASH = /^0x[0-9a-f]{64}$/;
 const SLOT_ID = /^(\d{1,6}):(\d{1,6}):(\d{1,12})$/;
 
@@ -172,27 +180,35 @@ export class OrderLookup {
       deadline,
       (endpoint, left) => endpoint.knows(hash, left),
       (value) => value,
+      false,
     );
     if (known.kind === "failed") return tailFailure(known);
     return this.#ok(at, known.value ? { kind: "transaction", txHash: hash, status: "PENDING" } : null);
   }
 
-  /** Of the first endpoint that has it; without one, of any that answered: all of them must, for a "no". */
+  /**
+   * Of the first endpoint that has it; without one, of any that answered: all of them must, for a "no". `isOfBlock`: it may be
+   * of another branch, and counts where the endpoint is believed of its blocks.
+   */
   async #anywhere<T>(
     deadline: Deadline,
     ask: (endpoint: HistoryEndpoint, left: CallOptions) => Promise<ChainAnswer<T>>,
     isFound: (value: T) => boolean,
+    isOfBlock = true,
   ): Promise<ChainAnswer<T>> {
     let none: ChainAnswer<T> | null = null;
     let failure: FailedAnswer | null = null;
-    const endpoints = await this.#parts.chain.endpoints();
+    const { chain } = this.#parts;
+    const believed = await chain.believed();
+    const endpoints = [...new Set([...believed, ...(await chain.endpoints())])];
     for (const [index, endpoint] of endpoints.entries()) {
       const part = partOf(deadline, index, endpoints.length);
       if (part === null) return NO_TIME;
       const answer = await ask(endpoint, part);
       if (answer.kind === "failed") failure = answer;
-      else if (isFound(answer.value)) return answer;
-      else none = answer;
+      else if (!isFound(answer.value)) none = answer;
+      else if (index < believed.length || !isOfBlock) return answer;
+      else failure = UNBELIEVED;
     }
     return failure ?? none ?? { kind: "failed", code: "VENUE_ERROR", message: "no endpoint", retryAfterMs: null };
   }
