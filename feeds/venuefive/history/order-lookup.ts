@@ -68,6 +68,8 @@ type NoRead = Extract<ChainRead<never>, { ok: false }>;
 /** Unknown is not pending. */
 const BEHIND = failedChainRead("VENUE_ERROR", "no endpoint shows the blocks from that of the order on");
 const UNBELIEVED = failedAnswer("VENUE_ERROR", "only an endpoint has it that is not believed of its blocks");
+const FORKING = failedChainRead("VENUE_ERROR", "blocks vanish while they are read");
+const ATTEMPTS_MAX = 3;
 const HASH = /^0x[0-9a-f]{64}$/;
 const SLOT_ID = /^(\d{1,6}):(\d{1,6}):(\d{1,12})$/;
 
@@ -80,6 +82,17 @@ export class OrderLookup {
 
   async find(orderId: string, address: string | null, options: CallOptions): Promise<Found> {
     const deadline = new Deadline(this.#parts.clock, options);
+    const { book } = this.#parts;
+    for (let attempt = 1; ; attempt++) {
+      const { generation } = book;
+      const found = await this.#find(orderId, address, deadline);
+      // Rows that were taken back meanwhile are in none of what was read.
+      if (!found.ok || book.generation === generation) return found;
+      if (attempt === ATTEMPTS_MAX) return FORKING;
+    }
+  }
+
+  async #find(orderId: string, address: string | null, deadline: Deadline): Promise<Found> {
     const at = this.#parts.book.cursor;
     if (at === null) return notYet();
     const id = orderId.toLowerCase();
