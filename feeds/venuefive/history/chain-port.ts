@@ -91,3 +91,6 @@ export interface HistoryChain {
 export function failedAnswer(code: HistoryFailure, message: string, retryAfterMs: number | null = null): FailedAnswer {
   return { kind: "failed", code, message, retryAfterMs };
 }
+
+/** Of what is read at the head alone. */
+export const NOBODY = failedAnswer("VENUE_ERROR", "no endpoint is believed of the newest blocks");

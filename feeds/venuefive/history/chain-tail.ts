@@ -14,6 +14,7 @@ import {
   failedAnswer,
   type HistoryChain,
   type HistoryEndpoint,
+  NOBODY,
 } from "./chain-port.js";
 import type { LogDecoder } from "./decode-logs.js";
 import type { VenuefiveEvent } from "./event.js";
@@ -48,7 +49,6 @@ const SHARED_MS = 1_000;
 /** Endpoints that do not lag are so far apart. */
 const NEAR_BLOCKS = 5;
 const FAR = failedAnswer("LAGGING", "the index is far behind the head of the chain");
-const NOBODY = failedAnswer("VENUE_ERROR", "no endpoint is believed of the newest blocks");
 const BEHIND = failedAnswer("VENUE_ERROR", "the endpoints are behind what is kept");
 
 export class ChainTail {
