@@ -52,7 +52,8 @@ describe("an address at a client-signed venue", () => {
       one.watch.positions,
       one.watch.asOfMs,
     ]).toEqual([...[2, [], blockMs(FIRST_BLOCK + 1)]]);
-    expect([one.seen.count, two.seen.count]).toEqual([2, 2]);
+    // Once that it is gone, and once how it ended.
+    expect([one.seen.count, two.seen.count]).toEqual([3, 3]);
   });
 
   it("is not read any more once nobody listens, nor are its blocks heard", async () => {
@@ -109,6 +110,27 @@ describe("an address at a client-signed venue", () => {
     room.mend();
     await clock.advanceAsync(1_001);
     expect([room.calls.length, one.watch.coverage().state]).toEqual([2, "LIVE"]);
+  });
+
+  it("shows what it holds at once, also while it is not known how what is gone ended", async () => {
+    const [gone, kept, fresh] = [0, 1, 2].map((index) => aChainPosition({ index }));
+    if (gone === undefined || kept === undefined || fresh === undefined) throw new Error("there are three");
+    room.positions.set(ALICE, [gone, kept]);
+    const one = open();
+    await settle();
+    room.readLiquidated = () => new Promise(() => {});
+    room.positions.set(ALICE, [kept, fresh]);
+    room.mine();
+    await settle();
+    expect(one.watch).toMatchObject({ positions: [kept, fresh], ending: [gone], liquidated: [] });
+    expect([one.watch.asOfMs, one.seen.count]).toEqual([blockMs(FIRST_BLOCK + 1), 2]);
+    // It ends as closed, and the next block is read, soon after.
+    await clock.advanceAsync(2_000);
+    expect(one.watch).toMatchObject({ positions: [kept, fresh], ending: [], liquidated: [] });
+    room.positions.set(ALICE, [kept, fresh, gone]);
+    room.mine();
+    await settle();
+    expect([one.watch.positions?.length, one.seen.count]).toEqual([3, 4]);
   });
 
   it("whose read never ends is a timeout, and is not read twice at once", async () => {

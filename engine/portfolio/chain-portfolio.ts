@@ -29,6 +29,8 @@ export interface ChainWatch {
   /** Null before the first answer. */
   readonly positions: readonly ClientSignedPosition[] | null;
   readonly asOfMs: number | null;
+  /** Those that the read before had, and the last has not, until it is known how they ended. */
+  readonly ending: readonly ClientSignedPosition[];
   /** Of those that the read before had, and the last has not, those that the venue itself closed. */
   readonly liquidated: readonly ClientSignedPosition[];
   /** It has been read, or it is known why it cannot be. */
@@ -57,6 +59,7 @@ interface Watch extends ChainWatch {
   readonly listeners: Set<() => void>;
   positions: readonly ClientSignedPosition[] | null;
   asOfMs: number | null;
+  ending: readonly ClientSignedPosition[];
   liquidated: readonly ClientSignedPosition[];
   isSettled: boolean;
   error: CoverageError | null;
@@ -75,6 +78,8 @@ const GAP_MS = 60_000 / LOOKS_PER_MINUTE;
 const BURST = 20;
 /** Of the chain. */
 const BLOCK_MS = 2_000;
+/** So long may the venue's events take to say how positions ended: beyond, they are closed. */
+const ENDS_MS_MAX = 1_500;
 /** Time the room may need after its own timeout to report it. */
 const GRACE_MS = 250;
 const PAUSE_MS_MAX = 600_000;
@@ -139,7 +144,8 @@ export class ChainPortfolio {
   #watch(address: string, key: string | null): Watch {
     const payer = this.#payer(key);
     const watch: Watch = {
-      ...{ address, payer, listeners: new Set<() => void>(), positions: null, asOfMs: null, liquidated: [] },
+      ...{ address, payer, listeners: new Set<() => void>(), positions: null, asOfMs: null },
+      ...{ ending: [], liquidated: [] },
       ...{ isSettled: false, error: null, isDue: true, lookedNs: -1 },
       coverage: () => this.#coverageOf(watch),
     };
@@ -225,17 +231,14 @@ export class ChainPortfolio {
     payer.lookedNs = watch.lookedNs;
     this.#running.add(watch.address);
     const { lane, error: before } = { lane: watch.isSettled ? "background" : "read", error: watch.error } as const;
-    const read = await this.#ask(lane, payer, (options) => this.room.readPositions(watch.address, options));
-    const liquidated = read.ok ? await this.#liquidated(watch, read) : watch.liquidated;
-    this.#running.delete(watch.address);
+    const read = await this.#ask(lane, payer, LOOK_TIMEOUT_MS, (options) =>
+      this.room.readPositions(watch.address, options),
+    );
     const wasSettled = watch.isSettled;
     watch.isSettled = true;
-    if (read.ok) {
-      watch.error = null;
-      watch.positions = read.value;
-      watch.asOfMs = read.asOfMs;
-      watch.liquidated = liquidated;
-    } else {
+    if (read.ok) await this.#show(watch, read);
+    this.#running.delete(watch.address);
+    if (!read.ok) {
       watch.error = { code: read.code, message: read.message };
       const isLimited = read.code === "RATE_LIMITED" || read.code === "BREAKER_OPEN";
       const pauseMs = isLimited ? Math.min(read.retryAfterMs ?? LIMITED_PAUSE_MS, PAUSE_MS_MAX) : 0;
@@ -247,13 +250,24 @@ export class ChainPortfolio {
     this.#pump();
   }
 
-  /** Empty also where the venue's events cannot be read: those positions are closed, which is true of all of them. */
-  async #liquidated(watch: Watch, read: GoodRead): Promise<readonly ClientSignedPosition[]> {
+  /** What is there comes first: how those ended that are gone may take longer. */
+  async #show(watch: Watch, read: GoodRead): Promise<void> {
     const gone = (watch.positions ?? []).filter((one) => !read.value.some((other) => isSame(one, other)));
-    if (gone.length === 0) return [];
-    const { address, payer } = watch;
-    const taken = await this.#ask("background", payer, (options) =>
-      this.room.readLiquidated(address, { gone, block: read.block }, options),
+    watch.error = null;
+    watch.positions = read.value;
+    watch.asOfMs = read.asOfMs;
+    watch.ending = gone;
+    watch.liquidated = [];
+    if (gone.length === 0) return;
+    for (const listener of watch.listeners) listener();
+    watch.liquidated = await this.#liquidated(watch, read.block);
+    watch.ending = [];
+  }
+
+  /** Empty also where the venue's events cannot be read: those positions are closed, which is true of all of them. */
+  async #liquidated({ address, payer, ending: gone }: Watch, block: number): Promise<readonly ClientSignedPosition[]> {
+    const taken = await this.#ask("background", payer, ENDS_MS_MAX, (options) =>
+      this.room.readLiquidated(address, { gone, block }, options),
     );
     return taken.ok ? gone.filter((one) => taken.value.some((other) => isSame(one, other))) : [];
   }
@@ -262,14 +276,15 @@ export class ChainPortfolio {
   async #ask<T>(
     lane: "background" | "read",
     { key: payer }: Payer,
+    timeoutMs: number,
     read: (options: CallOptions) => Promise<ChainRead<T>>,
   ): Promise<ChainRead<T>> {
     const failed = (code: "TIMEOUT" | "BAD_RESPONSE", message: string) =>
       ({ ok: false, code, message, retryAfterMs: null }) as const;
     try {
-      const asked = read({ timeoutMs: LOOK_TIMEOUT_MS, lane, payer });
-      const answer = await within(this.#clock, asked, LOOK_TIMEOUT_MS + GRACE_MS);
-      return answer.done ? answer.value : failed("TIMEOUT", `no answer within ${LOOK_TIMEOUT_MS} ms`);
+      const asked = read({ timeoutMs, lane, payer });
+      const answer = await within(this.#clock, asked, timeoutMs + GRACE_MS);
+      return answer.done ? answer.value : failed("TIMEOUT", `no answer within ${timeoutMs} ms`);
     } catch (error) {
       const errorName = error instanceof Error ? error.name : "unknown";
       this.#logger.error("portfolio.read_failed", { venue: this.room.venue, errorName });

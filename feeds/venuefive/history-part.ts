@@ -22,14 +22,14 @@ const CLOSE_GRACE_MS = 1_000;
 export function createHistoryPart(
   config: HistoryConfig,
   parts: HistoryParts,
-  ...[pool, isDollarBased]: Parameters<VenuefiveRoomParts["createHistory"]>
+  ...[pool, isDollarBased, believed]: Parameters<VenuefiveRoomParts["createHistory"]>
 ): HistoryPart {
   const { chainId, addresses, map, fromBlock, historyUrl } = config;
   const { store, ...common } = parts;
   const pairs = { symbolOf: (pairIndex: number): string => symbolOf(map, pairIndex), isDollarBased };
   const older = historyUrl === null ? null : connectOlderTrades(historyUrl, { ...common, ...pairs });
   const history = new VenuefiveHistory({
-    ...{ chainId, addresses, chain: new RpcHistoryChain(pool), store, ...pairs, fromBlock },
+    ...{ chainId, addresses, chain: new RpcHistoryChain(pool, believed), store, ...pairs, fromBlock },
     ...{ older: older?.trades ?? null, ...common },
   });
   return {

@@ -114,6 +114,36 @@ describe("pairs of venuefive", () => {
     expect(read.ok && read.value.map(({ symbol }) => symbol)).toEqual(["ETH", "PAIR_2"]);
   });
 
+  it("that become dollar based while a wallet is read have the size of the comparison that its names passed", async () => {
+    const [slow, quick] = [await startTrader(world, 1), await startTrader(world, 2)];
+    await world.addPairs([NEW_PAIR]);
+    for (const one of [slow, quick]) await one.opened({ pairIndex: 51, collateral: "50", leverage: "10", price: "2" });
+    const { room, settled, proxies, atTip } = await started({ parts: { pairsEveryBlocks: 100_000 } });
+    const sizes = async (address: string) => {
+      const read = await settled(room.readPositions(address, READ));
+      return read.ok ? read.value.map(({ size }) => size) : read;
+    };
+    for (const { address } of [slow, quick]) expect(await sizes(address)).toEqual(["248.875"]);
+    await world.turn("PairStorage", "renamePair", [51, "USD"]);
+    await atTip();
+    let letGo = (): void => {};
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    const [proxy] = proxies;
+    if (proxy === undefined) throw new Error("there is no endpoint");
+    let isHeld = false;
+    proxy.twist = async ({ params }) => {
+      if (!JSON.stringify(params).includes(slow.address.slice(2).toLowerCase())) return undefined;
+      isHeld = true;
+      await held;
+      return undefined;
+    };
+    const slowSizes = sizes(slow.address);
+    while (!isHeld) await new Promise((resolve) => setImmediate(resolve));
+    expect(await sizes(quick.address)).toEqual(["497.75"]);
+    letGo();
+    expect(await slowSizes).toEqual(["497.75"]);
+  });
+
   it("with more slots than before are read with all of them", async () => {
     const one = await startTrader(world, 1);
     await world.turn("TradingStorage", "setMaxTradesPerPair", [1]);

@@ -298,6 +298,24 @@ describe("endpoints of venuefive with different blocks at one height", () => {
     expect(stand.proxies.flatMap((proxy) => proxy.walletReads())).toEqual([]);
   });
 
+  it("far apart: of two nobody is believed where the lower has another block at its height", async () => {
+    await world.chain.mine(20);
+    const height = (await tip()) - 15;
+    const [behind, forked] = [await stuckAt(height), forkedFrom(height)];
+    const twist: Twist = (call, result) => {
+      const stuck = behind(call, result);
+      return forked(call, stuck === undefined ? result : stuck) ?? stuck;
+    };
+    const stand = await started(2, { prepare: first(twist) });
+    expect(stand.room.status().state).toBe("DOWN");
+    expect(stand.room.status().problem).toMatch(new RegExp(`have different blocks ${height}$`));
+    expect(await positions(stand)).toMatchObject({ ok: false, code: "VENUE_ERROR" });
+    at(stand.proxies, 0).twist = behind;
+    await stand.holds(() => stand.room.status().state === "LIVE");
+    expect(states(stand)).toEqual(["lagging", "up"]);
+    expect(await positions(stand)).toMatchObject({ ok: true, block: await tip() });
+  });
+
   it("of three the one that is alone is named, and not read", async () => {
     const stand = await started(3, {
       prepare: first(forkedFrom(1)),

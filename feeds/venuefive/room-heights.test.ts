@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTrader, type VenuefiveTrader } from "../../bench/sim/venuefive/test/trader.js";
 import { startVenuefive, type VenuefiveWorld } from "../../bench/sim/venuefive/world.js";
+import { laggingTwist } from "./test/lagging-endpoint.js";
 import { READ, type RoomStand, startRoomStand } from "./test/room-stand.js";
 import type { RpcProxy, Twist } from "./test/rpc-proxy.js";
 
@@ -126,5 +127,28 @@ describe("a block far above the chain", () => {
     for (let block = 0; block < 40; block++) await goesOn(stand, 2_000);
     expect(await positions(stand)).toMatchObject({ ok: true, block: await tip() });
     expect(states(stand)).toEqual(["disagrees", "up"]);
+  });
+});
+
+describe("an endpoint that is far behind two others", () => {
+  const behind = (blocks: number): Twist =>
+    laggingTwist((method, params) => world.chain.rpc(method, params), blocks, 0);
+
+  it.each([0, 1, 4])("holds nothing where one of these is always %d blocks ahead of the other", async (apart) => {
+    await world.chain.mine(200);
+    const prepare = ([, near, far]: readonly RpcProxy[]): void => {
+      if (near !== undefined) near.twist = behind(apart);
+      if (far !== undefined) far.twist = behind(150);
+    };
+    const stand = await startRoomStand(world, { targets: Array.from({ length: 3 }, () => world.rpcUrl), prepare });
+    await stand.settled(stand.room.start());
+    expect(stand.room.status()).toMatchObject({ state: "LIVE", block: await tip() });
+    expect(states(stand)).toEqual(["up", "up", "lagging"]);
+    for (let count = 0; count < 3; count++) {
+      await world.chain.mine();
+      await stand.atTip();
+    }
+    expect(await positions(stand)).toMatchObject({ ok: true, block: await tip() });
+    expect(states(stand)).toEqual(["up", "up", "lagging"]);
   });
 });

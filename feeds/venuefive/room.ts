@@ -14,6 +14,7 @@ import type { Clock } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { Random } from "../../engine/domain/random.js";
 import type { CallOptions } from "../../engine/ports.js";
+import type { RpcEndpoint } from "../shared/chain/rpc-endpoint.js";
 import { RpcPool, type RpcPoolOptions } from "../shared/chain/rpc-pool.js";
 import { AccountReader } from "./account/reader.js";
 import { BlockTimes } from "./chain/block-times.js";
@@ -43,9 +44,14 @@ export interface VenuefiveRoomParts {
   readonly logger: Logger;
   /**
    * Given the endpoints, which close with the room, and whether the base of a pair is the dollar: that throws for a pair
-   * which is not compared with the chain yet, and its throw is to come out of the read.
+   * which is not compared with the chain yet, and its throw is to come out of the read. `believed`: the endpoints that are
+   * read at the head, the best first; none while nothing is.
    */
-  readonly createHistory: (pool: RpcPool, isDollarBased: (pairIndex: number) => boolean) => HistoryPart;
+  readonly createHistory: (
+    pool: RpcPool,
+    isDollarBased: (pairIndex: number) => boolean,
+    believed: () => readonly RpcEndpoint[],
+  ) => HistoryPart;
   /** Default: a pool of HTTP connections. */
   readonly connect?: RpcPoolOptions["connect"];
 }
@@ -78,7 +84,8 @@ export class VenuefiveRoom implements ClientSignedRoom {
     const reads = new PinnedReads(heads, clock);
     const calls = new ContractCalls(parts.addresses);
     this.#guard = new PairGuard({ map, calls, reads, heads, clock, logger, everyBlocks: pairsEveryBlocks });
-    const past = parts.createHistory(this.#pool, dollarBasedBy(this.#guard));
+    const believed = () => (heads.problem === null ? heads.sources().map(({ endpoint }) => endpoint) : []);
+    const past = parts.createHistory(this.#pool, dollarBasedBy(this.#guard), believed);
     const history = new GuardedHistory(past, this.#guard, clock);
     this.#history = history;
     const times = new BlockTimes(reads);

@@ -48,9 +48,12 @@ export class ChainMember {
     return { ...coverage, error: { ...error, message } };
   }
 
-  /** Adds its rows to `rows`; before the first answer those shown last. Unchanged rows stay the same objects. */
+  /**
+   * Adds its rows to `rows`; before the first answer those shown last, and of what is gone those shown until it is known how
+   * it ended. Unchanged rows stay the same objects.
+   */
   addRows(rows: Map<string, PositionRow>, shown: ReadonlyMap<string, PositionRow>, wallMs: number): void {
-    const { positions = null, asOfMs = null } = this.#handle?.watch ?? {};
+    const { positions = null, asOfMs = null, ending = [] } = this.#handle?.watch ?? {};
     if (positions === null || asOfMs === null) {
       for (const [key, row] of shown) if (row.position.exchange === this.venue) rows.set(key, row);
       return;
@@ -61,6 +64,15 @@ export class ChainMember {
       const before = shown.get(key);
       rows.set(key, before !== undefined && isSameRow(before, row) ? before : row);
     }
+    for (const key of ending.map((position) => this.#keyOf(position))) {
+      const before = shown.get(key);
+      if (before !== undefined) rows.set(key, before);
+    }
+  }
+
+  /** Keys of the rows of the last read: also of some that had ended, where the chain undid that. */
+  heldKeys(): readonly string[] {
+    return this.#handle?.watch.positions?.map((position) => this.#keyOf(position)) ?? [];
   }
 
   /** Keys of the rows that went with the last read, and were taken by the venue. */

@@ -103,6 +103,7 @@ export class PositionsFeed implements Feed {
   #openChain(chain: ChainPortfolio, { walletAddress, payer }: AccountWish): ChainMember {
     try {
       return new ChainMember(chain, walletAddress, payer, () => {
+        for (const key of this.#chain?.heldKeys() ?? []) this.#endings.delete(key);
         for (const key of this.#chain?.liquidatedKeys() ?? []) this.#note(key, "liquidated", 0);
         this.#moved();
       });

@@ -181,10 +181,11 @@ export class AccountReader {
 
   async #pages(
     wallet: string,
-    { pairs, tradesPerPair }: PairCounts,
+    known: PairsKnown,
     asked: readonly number[],
     options: CallOptions,
   ): Promise<ChainRead<WalletAnswer>> {
+    const { pairs, tradesPerPair } = known;
     if (pairs * tradesPerPair > SLOTS_MAX)
       return failedChainRead("BAD_RESPONSE", `${pairs} pairs of ${tradesPerPair} slots are more than can be read`);
     const { calls, reads, guard } = this.#options;
@@ -203,7 +204,7 @@ export class AccountReader {
         read: ([count, trades, heldAnswer, ...others]) => {
           const [nameAnswer, ...answers] = named.length === 0 ? [null, ...others] : others;
           const names = named.length === 0 ? [] : readPairNames(nameAnswer, named.length);
-          const isAsCompared = names.every((name, at) => guard.isAsCompared(named[at] ?? 0, name));
+          const isAsCompared = names.every((name, at) => guard.isAsCompared(named[at] ?? 0, name, known));
           const held = readHeld(heldAnswer, pairs, SLOTS_MAX);
           const rows = joined(answers.map((answer, at) => ofPage(readSlots(answer), pages[at], wallet)));
           const counts = readCounts([count, trades]);

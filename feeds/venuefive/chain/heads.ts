@@ -105,7 +105,7 @@ export class ChainHeads {
     this.#isRunning = true;
     await this.look();
     // At different heights they have nothing to compare yet.
-    if (this.#compareAt() !== null) await this.look();
+    if (commonHeight(this.#compared()) !== null) await this.look();
     this.#schedule();
   }
 
@@ -117,7 +117,7 @@ export class ChainHeads {
 
   /** All are asked; what each answers counts at once. */
   async look(): Promise<void> {
-    const compareAt = this.#compareAt();
+    const compareAt = commonHeight(this.#compared());
     await Promise.all(
       this.#watched.map(async (one) => {
         await one.look(compareAt);
@@ -187,11 +187,10 @@ export class ChainHeads {
     return believed.filter((one) => heightOf(one) >= least);
   }
 
-  /** A height that all of them have reached; where one is far above all others, those too. */
-  #compareAt(): number | null {
+  /** Who is compared with whom: those that do not lag; where one is far above all others, those too. */
+  #compared(): readonly WatchedEndpoint[] {
     const fresh = this.#fresh();
-    const compared = fresh.length < 2 ? this.#live() : fresh;
-    return compared.length < 2 ? null : Math.min(...compared.map(heightOf));
+    return fresh.length < 2 ? this.#live() : fresh;
   }
 
   #judge(): void {
@@ -199,12 +198,13 @@ export class ChainHeads {
     if (this.#watched.some((one) => !one.hasLooked && !one.isOtherChain)) return;
     judgeTimes(this.#live(), this.#options.clock.wallMs());
     const fresh = this.#fresh();
-    this.#disagreeAt = compare(fresh);
+    // Of two at any heights: the higher one is of another chain, or the lower.
+    this.#disagreeAt = compare(this.#compared().filter((one) => !one.isContradicted));
     if (this.#disagreeAt !== null) return;
     const agreed = fresh.filter((one) => !one.isMinority);
     const top = best(agreed);
     const at = agreed.find((one) => heightOf(one) === top);
-    if (at === undefined || at.head === null || isUnproven(at, this.#believed())) return;
+    if (at === undefined || at.head === null || isUnproven(at, this.#compared())) return;
     if (this.#counts(at.head)) this.#show(at, at.head);
   }
 
@@ -245,13 +245,18 @@ function heightOf({ head }: WatchedEndpoint): number {
   return head?.number ?? -1;
 }
 
+/** That all of them have reached; null: there is nobody to compare with. */
+function commonHeight(of: readonly WatchedEndpoint[]): number | null {
+  return of.length < 2 ? null : Math.min(...of.map(heightOf));
+}
+
 function best(of: readonly WatchedEndpoint[]): number {
   return bestHead(of.map(heightOf), Math.min(AGREEMENT, of.length));
 }
 
-/** Above all others, by its word alone so far. */
-function isUnproven(top: WatchedEndpoint, believed: readonly WatchedEndpoint[]): boolean {
-  const others = believed.filter((one) => one !== top);
+/** Above all others that it is compared with, by its word alone so far. */
+function isUnproven(top: WatchedEndpoint, compared: readonly WatchedEndpoint[]): boolean {
+  const others = compared.filter((one) => one !== top);
   const isAlone = others.every((one) => heightOf(one) < heightOf(top));
   return isAlone && others.some((one) => !top.isComparedWith(one));
 }
@@ -282,13 +287,13 @@ function isOutdoneBy(one: WatchedEndpoint, other: WatchedEndpoint): boolean {
 }
 
 /** Marks those that are in the minority. Returns the height at which no part of them is the larger; null: there is none. */
-function compare(fresh: readonly WatchedEndpoint[]): number | null {
-  const [first, ...others] = fresh;
+function compare(compared: readonly WatchedEndpoint[]): number | null {
+  const [first, ...others] = compared;
   const height = first?.heights().find((at) => others.every((one) => one.hashAt(at) !== null));
   const counts = new Map<string | null, number>();
   const hashOf = (one: WatchedEndpoint): string | null => (height === undefined ? null : one.hashAt(height));
-  for (const one of fresh) counts.set(hashOf(one), (counts.get(hashOf(one)) ?? 0) + 1);
-  const [common] = [...counts].find(([, count]) => count * 2 > fresh.length) ?? [];
-  for (const one of fresh) one.isMinority = common !== undefined && hashOf(one) !== common;
-  return common === undefined && fresh.length > 0 ? (height ?? null) : null;
+  for (const one of compared) counts.set(hashOf(one), (counts.get(hashOf(one)) ?? 0) + 1);
+  const [common] = [...counts].find(([, count]) => count * 2 > compared.length) ?? [];
+  for (const one of compared) one.isMinority = common !== undefined && hashOf(one) !== common;
+  return common === undefined && compared.length > 0 ? (height ?? null) : null;
 }

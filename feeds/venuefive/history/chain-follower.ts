@@ -1,6 +1,6 @@
 /**
  * One step after the other along the chain: reads the next range at one endpoint and keeps its events with the cursor.
- * Endpoints are asked in turn. What is kept is taken back only where more of them show another block at the cursor than the
+ * Those that are believed at the head are asked in turn. What is kept is taken back only where more of them show another block at the cursor than the
  * one that is kept; while they differ evenly, nothing moves.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
@@ -13,6 +13,7 @@ import {
   failedAnswer,
   type HistoryChain,
   type HistoryEndpoint,
+  NOBODY,
 } from "./chain-port.js";
 import { type Checkpoint, hashAt, type IndexCursor } from "./cursor.js";
 import { type HistoryAddresses, LogDecoder } from "./decode-logs.js";
@@ -98,7 +99,8 @@ export class ChainFollower {
     if (callbacks !== null) return callbacks;
     const begun = await this.#begin(endpoints);
     if (begun !== null) return begun;
-    return this.#followOne(endpoints);
+    const believed = await chain.believed();
+    return believed.length === 0 ? NOBODY : this.#followOne(believed);
   }
 
   /** At the first that has something to follow. */
@@ -205,7 +207,8 @@ export class ChainFollower {
     this.#options.logger.warn("venuefive.index.retracted", {
       ...{ venue: "venuefive", from: cursor.block, to: this.#cursor().block, count: removedCount },
     });
-    return { kind: "progress" };
+    // Not at once: endpoints that take turns to differ would keep it turning.
+    return { kind: "idle" };
   }
 
   #cursor(): IndexCursor {

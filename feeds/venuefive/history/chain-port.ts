@@ -81,8 +81,16 @@ export interface HistoryEndpoint {
 export interface HistoryChain {
   /** Those that are of our chain, the best to ask first. */
   endpoints(): Promise<readonly HistoryEndpoint[]>;
+  /**
+   * Of these those at the newest blocks that most of them have, the best first: what happened just now is read of nobody
+   * else, for another's blocks may be of another branch.
+   */
+  believed(): Promise<readonly HistoryEndpoint[]>;
 }
 
 export function failedAnswer(code: HistoryFailure, message: string, retryAfterMs: number | null = null): FailedAnswer {
   return { kind: "failed", code, message, retryAfterMs };
 }
+
+/** Of what is read at the head alone. */
+export const NOBODY = failedAnswer("VENUE_ERROR", "no endpoint is believed of the newest blocks");

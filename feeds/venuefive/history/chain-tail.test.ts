@@ -38,7 +38,7 @@ function tailAt(...heights: readonly (number | null)[]) {
     }),
   );
   const decoder = () => new LogDecoder(ADDRESSES, [CALLBACKS]);
-  return { clock, read, tail: new ChainTail({ chain: { endpoints: async () => endpoints }, decoder, clock }) };
+  return { clock, read, tail: new ChainTail({ chain: { believed: async () => endpoints }, decoder, clock }) };
 }
 
 function tailOf(tip: (asked: CallOptions) => Promise<ChainAnswer<ChainHeader>>) {
@@ -56,7 +56,7 @@ function tailOf(tip: (asked: CallOptions) => Promise<ChainAnswer<ChainHeader>>) 
     callbacks: () => Promise.reject(new Error("not asked")),
   };
   const decoder = () => new LogDecoder(ADDRESSES, [CALLBACKS]);
-  return { clock, payers, tail: new ChainTail({ chain: { endpoints: async () => [endpoint] }, decoder, clock }) };
+  return { clock, payers, tail: new ChainTail({ chain: { believed: async () => [endpoint] }, decoder, clock }) };
 }
 
 describe("the newest events", () => {

@@ -14,6 +14,7 @@ import {
   failedAnswer,
   type HistoryChain,
   type HistoryEndpoint,
+  NOBODY,
 } from "./chain-port.js";
 import type { LogDecoder } from "./decode-logs.js";
 import type { VenuefiveEvent } from "./event.js";
@@ -21,7 +22,7 @@ import { headerOf, readRange } from "./read-range.js";
 import { NO_TIME, partOf, timedEndpoint } from "./timed-endpoint.js";
 
 interface ChainTailParts {
-  readonly chain: HistoryChain;
+  readonly chain: Pick<HistoryChain, "believed">;
   readonly decoder: () => LogDecoder;
   readonly clock: Clock;
 }
@@ -87,11 +88,11 @@ export class ChainTail {
   async #read(from: number, options: CallOptions): Promise<ChainAnswer<Tail>> {
     const { chain, clock } = this.#parts;
     const deadline = new Deadline(clock, options);
-    const endpoints = await chain.endpoints();
+    const endpoints = await chain.believed();
     const half = partOf(deadline, 0, 2);
     if (half === null) return NO_TIME;
     const tips = await Promise.all(endpoints.map((endpoint) => endpoint.tip("latest", half)));
-    let failure: FailedAnswer = tips.find((tip) => tip.kind === "failed") ?? BEHIND;
+    let failure: FailedAnswer = tips.find((tip) => tip.kind === "failed") ?? (tips.length === 0 ? NOBODY : BEHIND);
     const tops = newestFirst(endpoints, tips);
     let least = from - 1;
     for (const [index, { endpoint, to }] of tops.entries()) {

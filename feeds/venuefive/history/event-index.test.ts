@@ -8,8 +8,11 @@ import { EventBook } from "./event-book.js";
 import { EventIndex } from "./event-index.js";
 import type { VenuefiveEvent } from "./event.js";
 import { ADDRESSES, CALLBACKS, encodeEvent } from "./test/encode-event.js";
+import { placeOf } from "./row-keys.js";
 import { KEYS } from "./test/history-run.js";
 
+/** Above the longest wait after failures. */
+const LATER_MS = 70_000;
 const TRADER = `0x${"1a".repeat(20)}`;
 
 /** An endpoint of a chain that the test writes: every block has one event. */
@@ -73,11 +76,22 @@ class Node implements HistoryEndpoint {
   }
 }
 
-function indexOf(nodes: readonly Node[], store: MemoryStore, fromBlock: number | null = null) {
+function indexOf(
+  nodes: readonly Node[],
+  store: MemoryStore,
+  fromBlock: number | null = null,
+  believed: () => readonly Node[] = () => nodes,
+) {
   const clock = new VirtualClock();
   const book = new EventBook(store, KEYS);
   const index = new EventIndex({
-    ...{ chain: { endpoints: async () => nodes }, addresses: ADDRESSES, book, fromBlock, nearBlocks: 2 },
+    ...{
+      chain: { endpoints: async () => nodes, believed: async () => believed() },
+      addresses: ADDRESSES,
+      book,
+      fromBlock,
+      nearBlocks: 2,
+    },
     ...{ clock, random: createSeededRandom(1), logger: silentLogger },
   });
   onTestFinished(() => index.stop());
@@ -97,6 +111,27 @@ describe("the index of events", () => {
     node.safe = 110;
     await pass(2_000);
     expect(index.status()).toMatchObject({ sinceBlock: 100, cursorBlock: 110, eventCount: 11, problem: null });
+  });
+
+  it("follows those that are believed at the head, and waits while nobody is", async () => {
+    const [other, one, two] = [new Node(100), new Node(100), new Node(100)];
+    const nodes = [other, one, two];
+    let believed: readonly Node[] = nodes;
+    const { index, book, pass } = indexOf(nodes, createMemoryStore(), null, () => believed);
+    await index.start();
+    await pass(0);
+    other.forkAt = 105;
+    for (const node of nodes) node.safe = 110;
+    believed = [];
+    await pass(LATER_MS);
+    expect(index.status()).toMatchObject({ cursorBlock: 100, problem: "no endpoint is believed of the newest blocks" });
+    believed = [one, two];
+    await pass(LATER_MS);
+    expect(index.status()).toMatchObject({ cursorBlock: 110, retractedCount: 0, problem: null });
+    expect((await book.eventAt(placeOf({ block: 110, logIndex: 0 })))?.event.blockHash).toMatch(/^0xaaaa/);
+    for (const node of nodes) node.safe = 120;
+    await pass(LATER_MS);
+    expect(index.status()).toMatchObject({ cursorBlock: 120, eventCount: 21, retractedCount: 0 });
   });
 
   describe("without a first block of its own", () => {

@@ -64,7 +64,12 @@ function openStore(): void {
 function begin(): VenuefiveHistory {
   clock = new VirtualClock();
   return new VenuefiveHistory({
-    ...{ chainId: world.chainId, addresses: world.addresses, chain: new RpcHistoryChain(pool), store },
+    ...{
+      chainId: world.chainId,
+      addresses: world.addresses,
+      chain: new RpcHistoryChain(pool, () => pool.endpoints),
+      store,
+    },
     symbolOf: (pairIndex) => (pairIndex === BTC ? "BTC" : `PAIR_${pairIndex}`),
     isDollarBased: () => false,
     ...{ fromBlock: null, older: null, clock, random: createSeededRandom(1), logger: silentLogger },
@@ -228,6 +233,19 @@ describe("a transaction of the local venuefive", () => {
     expect(await found(hash)).toEqual({ kind: "transaction", txHash: hash, status: "REVERTED" });
     expect(await found(receipt.transactionHash)).toMatchObject({ kind: "transaction", status: "NO_ORDER" });
     expect(await found(`0x${"ab".repeat(32)}`)).toBeNull();
+  });
+});
+
+describe("a limit order of just now at the local venuefive", () => {
+  it("is found by its block also within the moment in which another look read the newest events", async () => {
+    const owner = await startTrader(world, 2);
+    const height = Number(await world.chain.rpc("eth_blockNumber"));
+    expect(await found(`1:0:${height}`, owner.address)).toBeNull();
+    expect(await found(`1:0:${height + 50}`, owner.address)).toMatchObject({ ok: false });
+    const { receipt, events } = await owner.open({ ...LONG, price: "39000", type: "LIMIT" });
+    const index = Number(events.find(({ name }) => name === "OpenLimitPlaced")?.args["index"]);
+    const orderId = `1:${index}:${receipt.blockNumber}`;
+    expect(await found(orderId, owner.address)).toMatchObject({ kind: "limit", order: { orderId, status: "OPEN" } });
   });
 });
 

@@ -46,6 +46,12 @@ describe("positions that are gone", () => {
     expect(await liquidated([closing("LIQ", 90, 0)], later)).toEqual({ asked: [[101, 105]], found: [0, 1] });
   });
 
+  it("were not taken where the last event of their end is another, as after a liquidation that the chain undid", async () => {
+    const events = [closing("SL", 104, 0), closing("SL", 104, 1), closing("LIQ", 105, 1)];
+    const later = { kind: "value", value: { events, toBlock: CURSOR + 5 } } as const;
+    expect(await liquidated([closing("LIQ", 99, 0)], later)).toMatchObject({ found: [1] });
+  });
+
   it("are asked of the index alone up to its cursor", async () => {
     const failed = failedAnswer("TIMEOUT", "late");
     expect(await liquidated([closing("LIQ", 90, 0)], failed, CURSOR)).toEqual({ asked: [], found: [0] });

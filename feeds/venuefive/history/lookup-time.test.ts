@@ -46,7 +46,7 @@ async function timed(orderId: string, ...afterMs: readonly (number | null)[]) {
   await book.begin({ block: 1, timeMs: 0 }, hashOf(0));
   await book.append([], { block: CURSOR, hash: hashOf(CURSOR) });
   const endpoints = afterMs.map((ms) => endpointOf(clock, ms));
-  const chain = { endpoints: async () => endpoints };
+  const chain = { endpoints: async () => endpoints, believed: async () => endpoints };
   const decoder = () => new LogDecoder(ADDRESSES, [CALLBACKS]);
   const lookup = new OrderLookup({
     ...{ chain, book, reader: new EventReader(store, KEYS, book), tail: new ChainTail({ chain, decoder, clock }) },

@@ -41,7 +41,7 @@ function event(body: EventBody, block: number): VenuefiveEvent {
 
 interface Scene {
   readonly kept?: readonly VenuefiveEvent[];
-  readonly tail?: (from: number) => ChainAnswer<Tail>;
+  readonly tail?: (from: number, least: number, book: EventBook) => ChainAnswer<Tail> | Promise<ChainAnswer<Tail>>;
   /** What each endpoint has of the transaction. */
   readonly receipts?: readonly ChainAnswer<ChainTransaction | null>[];
   readonly isKnown?: boolean;
@@ -76,8 +76,15 @@ async function lookup({ kept = [], tail = NOTHING_LATER, receipts = [NO_RECEIPT]
     }),
   );
   const found = new OrderLookup({
-    ...{ chain: { endpoints: async () => endpoints }, book, reader: new EventReader(store, KEYS, book) },
-    ...{ tail: { read: async (from) => tail(from) }, decoder: () => new LogDecoder(ADDRESSES, [CALLBACKS]) },
+    ...{
+      chain: { endpoints: async () => endpoints, believed: async () => endpoints },
+      book,
+      reader: new EventReader(store, KEYS, book),
+    },
+    ...{
+      tail: { read: async (from, _, least = 0) => tail(from, least, book) },
+      decoder: () => new LogDecoder(ADDRESSES, [CALLBACKS]),
+    },
     ...{ symbolOf: () => "BTC", isDollarBased: () => false, seenAtMs: () => 7, clock: new VirtualClock() },
   });
   return async (orderId: string, address: string | null = null) => {
@@ -122,6 +129,27 @@ describe("the look for an order", () => {
     expect(await limit(hashOf(1_110))).toBe("VENUE_ERROR");
   });
 
+  it("by its block is a failure, and never no order, where nobody shows that block", async () => {
+    const behind = { tail: (): ChainAnswer<Tail> => ({ kind: "value", value: { events: [], toBlock: 109 } }) };
+    const find = await lookup(behind);
+    expect(await find("1:0:109", TRADER)).toBeNull();
+    expect(await find("1:0:110", TRADER)).toBe("VENUE_ERROR");
+    expect(await find("1:0:999999999999", TRADER)).toBe("VENUE_ERROR");
+  });
+
+  it("reads the newest events up to the order's own block at least", async () => {
+    const leasts: number[] = [];
+    const tail = (_: number, least: number): ChainAnswer<Tail> => {
+      leasts.push(least);
+      return later(event(PLACED, 110))();
+    };
+    const find = await lookup({ receipts: [receiptOf(event(PLACED, 110))], tail });
+    expect(await find("1:0:110", TRADER)).toMatchObject({ order: { orderId: "1:0:110" } });
+    await find(hashOf(1_110));
+    await (await lookup({ receipts: [receiptOf(event(QUEUED, 111))], tail }))(hashOf(1_111));
+    expect(leasts).toEqual([110, 110, 111]);
+  });
+
   it("reads from the order on where the index is far behind the head", async () => {
     const queued = event(QUEUED, 5_000);
     const asked: number[] = [];
@@ -154,6 +182,30 @@ describe("the look for an order", () => {
     expect(await find("1:0:105", TRADER)).toMatchObject(first);
     expect(await find("1:0:109", TRADER)).toMatchObject({ order: { orderId: "1:0:109", status: "OPEN" } });
     expect(await find("1:0:107", TRADER)).toBeNull();
+  });
+
+  it("reads again what blocks that vanished meanwhile took out of the index, and fails where that goes on", async () => {
+    const placed = event(PLACED, 95);
+    const parts = { kept: [event(CANCELED, 60), placed] };
+    const takeBack = (book: EventBook) => book.takeBack({ block: 99, hash: hashOf(99) });
+    let count = 0;
+    const once = await lookup({
+      ...parts,
+      async tail(from, _, book) {
+        // Back to where the index began: it has no other block that is known.
+        if (count++ === 0) await book.takeBack(null);
+        return from <= placed.block ? later(placed)() : later()();
+      },
+    });
+    expect(await once("1:0:95", TRADER)).toMatchObject({ order: { orderId: "1:0:95", status: "OPEN" } });
+    const always = await lookup({
+      ...parts,
+      async tail(_from, _least, book) {
+        await takeBack(book);
+        return later()();
+      },
+    });
+    expect(await always("1:0:95", TRADER)).toBe("VENUE_ERROR");
   });
 
   it("has the end of an order that the index has open", async () => {

@@ -8,7 +8,14 @@ import type { Clock } from "../../../engine/domain/clock.js";
 import type { CallOptions } from "../../../engine/ports.js";
 import { Deadline } from "../../shared/net/deadline.js";
 import { decodeWith } from "../../shared/room/wire-fields.js";
-import type { ChainAnswer, ChainTransaction, FailedAnswer, HistoryChain, HistoryEndpoint } from "./chain-port.js";
+import {
+  type ChainAnswer,
+  type ChainTransaction,
+  type FailedAnswer,
+  failedAnswer,
+  type HistoryChain,
+  type HistoryEndpoint,
+} from "./chain-port.js";
 import type { ChainTail, Tail } from "./chain-tail.js";
 import type { IndexCursor } from "./cursor.js";
 import type { LogDecoder } from "./decode-logs.js";
@@ -45,6 +52,8 @@ interface SlotLook {
   readonly isMeant: (events: readonly OrderEvent[]) => boolean;
   readonly seen: readonly OrderEvent[];
   readonly from: number;
+  /** The block that it is named by: what an endpoint shows of the blocks below, says nothing of it. */
+  readonly least: number;
 }
 
 /** `trader`: whose order is meant where there are several; null: nobody's. */
@@ -58,6 +67,9 @@ type NoRead = Extract<ChainRead<never>, { ok: false }>;
 
 /** Unknown is not pending. */
 const BEHIND = failedChainRead("VENUE_ERROR", "no endpoint shows the blocks from that of the order on");
+const UNBELIEVED = failedAnswer("VENUE_ERROR", "only an endpoint has it that is not believed of its blocks");
+const FORKING = failedChainRead("VENUE_ERROR", "blocks vanish while they are read");
+const ATTEMPTS_MAX = 3;
 const HASH = /^0x[0-9a-f]{64}$/;
 const SLOT_ID = /^(\d{1,6}):(\d{1,6}):(\d{1,12})$/;
 
@@ -70,6 +82,17 @@ export class OrderLookup {
 
   async find(orderId: string, address: string | null, options: CallOptions): Promise<Found> {
     const deadline = new Deadline(this.#parts.clock, options);
+    const { book } = this.#parts;
+    for (let attempt = 1; ; attempt++) {
+      const { generation } = book;
+      const found = await this.#find(orderId, address, deadline);
+      // Rows that were taken back meanwhile are in none of what was read.
+      if (!found.ok || book.generation === generation) return found;
+      if (attempt === ATTEMPTS_MAX) return FORKING;
+    }
+  }
+
+  async #find(orderId: string, address: string | null, deadline: Deadline): Promise<Found> {
     const at = this.#parts.book.cursor;
     if (at === null) return notYet();
     const id = orderId.toLowerCase();
@@ -87,7 +110,7 @@ export class OrderLookup {
     if (kept === null && block <= at.block) return this.#ok(at, null);
     if (kept !== null && endsOrder(kept.latest)) return this.#ok(at, this.#limit(kept));
     const look = { slot, isMeant: (events: readonly OrderEvent[]) => events.some((event) => event.block === block) };
-    return this.#withTail({ ...look, seen: [], from: at.block + 1 }, at, deadline);
+    return this.#withTail({ ...look, seen: [], from: at.block + 1, least: block }, at, deadline);
   }
 
   async #byTransaction(asked: AskedTransaction, at: IndexCursor, deadline: Deadline): Promise<Found> {
@@ -151,11 +174,12 @@ export class OrderLookup {
     const isMeant = (events: readonly OrderEvent[]): boolean => events.some((one) => placeOf(one) === place);
     // A placing begins the order: nothing of it is below.
     const from = event.kind === "placed" ? event.block : at.block + 1;
-    return this.#withTail({ slot: event, isMeant, seen: [event], from }, at, deadline);
+    return this.#withTail({ slot: event, isMeant, seen: [event], from, least: event.block }, at, deadline);
   }
 
-  async #withTail({ slot, isMeant, seen, from }: SlotLook, at: IndexCursor, deadline: Deadline): Promise<Found> {
-    const tail = await this.#tail(at, { from, least: Math.max(0, ...seen.map(({ block }) => block)) }, deadline);
+  async #withTail(look: SlotLook, at: IndexCursor, deadline: Deadline): Promise<Found> {
+    const { slot, isMeant, seen } = look;
+    const tail = await this.#tail(at, look, deadline);
     if (!tail.ok) return tail;
     const newest = await this.#parts.reader.newestOrder(slot);
     const later = tail.value.events.filter(isOfOrder).filter((event) => isOfSlot(event, slot));
@@ -169,50 +193,58 @@ export class OrderLookup {
       deadline,
       (endpoint, left) => endpoint.knows(hash, left),
       (value) => value,
+      false,
     );
     if (known.kind === "failed") return tailFailure(known);
     return this.#ok(at, known.value ? { kind: "transaction", txHash: hash, status: "PENDING" } : null);
   }
 
-  /** Of the first endpoint that has it; without one, of any that answered: all of them must, for a "no". */
+  /**
+   * Of the first endpoint that has it; without one, of any that answered: all of them must, for a "no". `isOfBlock`: it may be
+   * of another branch, and counts where the endpoint is believed of its blocks.
+   */
   async #anywhere<T>(
     deadline: Deadline,
     ask: (endpoint: HistoryEndpoint, left: CallOptions) => Promise<ChainAnswer<T>>,
     isFound: (value: T) => boolean,
+    isOfBlock = true,
   ): Promise<ChainAnswer<T>> {
     let none: ChainAnswer<T> | null = null;
     let failure: FailedAnswer | null = null;
-    const endpoints = await this.#parts.chain.endpoints();
+    const { chain } = this.#parts;
+    const believed = await chain.believed();
+    const endpoints = [...new Set([...believed, ...(await chain.endpoints())])];
     for (const [index, endpoint] of endpoints.entries()) {
       const part = partOf(deadline, index, endpoints.length);
       if (part === null) return NO_TIME;
       const answer = await ask(endpoint, part);
       if (answer.kind === "failed") failure = answer;
-      else if (isFound(answer.value)) return answer;
-      else none = answer;
+      else if (!isFound(answer.value)) none = answer;
+      else if (index < believed.length || !isOfBlock) return answer;
+      else failure = UNBELIEVED;
     }
     return failure ?? none ?? { kind: "failed", code: "VENUE_ERROR", message: "no endpoint", retryAfterMs: null };
   }
 
   /**
-   * `from`: nothing that is looked for is below; while the index is far behind, no more is read. `least`: a block that an
-   * endpoint has shown.
+   * `from`: nothing that is looked for is below; while the index is far behind, no more is read. `least`: the block of what
+   * is looked for. What was read before anybody showed that block is not shared.
    */
   async #tail(
     at: IndexCursor,
-    { from, least }: { readonly from: number; readonly least: number },
+    { from, least }: Pick<SlotLook, "from" | "least">,
     deadline: Deadline,
   ): Promise<{ readonly ok: true; readonly value: Tail } | NoRead> {
-    const whole = await this.#readTail(at.block + 1, deadline);
+    const whole = await this.#readTail(at.block + 1, least, deadline);
     const isFar = whole.kind === "failed" && whole.code === "LAGGING" && from > at.block + 1;
-    const answer = isFar ? await this.#readTail(from, deadline) : whole;
+    const answer = isFar ? await this.#readTail(from, least, deadline) : whole;
     if (answer.kind !== "value") return tailFailure(answer);
     return answer.value.toBlock < least ? BEHIND : { ok: true, value: answer.value };
   }
 
-  async #readTail(from: number, deadline: Deadline): Promise<ChainAnswer<Tail>> {
+  async #readTail(from: number, least: number, deadline: Deadline): Promise<ChainAnswer<Tail>> {
     const left = deadline.left();
-    return left === null ? NO_TIME : this.#parts.tail.read(from, left);
+    return left === null ? NO_TIME : this.#parts.tail.read(from, left, least);
   }
 
   #limit(events: OrderEvents): ClientSignedOrderFound {

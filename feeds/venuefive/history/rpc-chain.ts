@@ -28,10 +28,12 @@ const ANSWER_TOO_LARGE = "answer too large";
 
 export class RpcHistoryChain implements HistoryChain {
   readonly #pool: Pick<RpcPool, "each">;
+  readonly #believed: () => readonly RpcEndpoint[];
   readonly #known = new Map<RpcEndpoint, HistoryEndpoint>();
 
-  constructor(pool: Pick<RpcPool, "each">) {
+  constructor(pool: Pick<RpcPool, "each">, believed: () => readonly RpcEndpoint[]) {
     this.#pool = pool;
+    this.#believed = believed;
   }
 
   /** Who answered last time comes first, so one that hangs takes no time of a look that another can answer. */
@@ -39,6 +41,10 @@ export class RpcHistoryChain implements HistoryChain {
     const own = await this.#pool.each((endpoint) => Promise.resolve(endpoint), NO_CALL);
     const inOrder = [...own.filter(({ isWell }) => isWell), ...own.filter(({ isWell }) => !isWell)];
     return inOrder.map((endpoint) => this.#of(endpoint));
+  }
+
+  async believed(): Promise<readonly HistoryEndpoint[]> {
+    return this.#believed().map((endpoint) => this.#of(endpoint));
   }
 
   #of(endpoint: RpcEndpoint): HistoryEndpoint {

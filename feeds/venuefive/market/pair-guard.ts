@@ -87,11 +87,13 @@ export class PairGuard {
     return sinceBlocks >= everyBlocks || sinceBlocks < 0;
   }
 
-  /** Whether the pair has the name that it had at the last comparison, so far as anything follows from it. */
-  isAsCompared(index: number, { from }: PairName): boolean {
+  /**
+   * Whether the pair has the name that it had at that comparison, so far as anything follows from it. Who reads brings the
+   * one that its numbers are made with: another may have been made meanwhile.
+   */
+  isAsCompared(index: number, { from }: PairName, { dollarBased }: PairsKnown): boolean {
     const here = this.#options.map.symbols.get(index);
-    const isDollar = this.#known?.dollarBased.has(index) ?? false;
-    return (here === undefined || here === from.toUpperCase()) && isDollar === isDollarName(from);
+    return (here === undefined || here === from.toUpperCase()) && dollarBased.has(index) === isDollarName(from);
   }
 
   /** What reads need: the pairs, where they mean what they should. Compares first where that has not been done. */

@@ -122,6 +122,41 @@ describe("positions of venuefive on the stream", () => {
     expect(room.calls.filter(({ name }) => name === "liquidated")).toHaveLength(2);
   });
 
+  it("open and change before it is known how others ended, which end within two seconds", async () => {
+    room.positions.set(LOWER, [aChainPosition()]);
+    const sub = await subscribe(client);
+    room.readLiquidated = () => new Promise(() => {});
+    room.positions.set(LOWER, [aChainPosition({ index: 1 })]);
+    await block();
+    expect(client.folds.get(sub)?.events).toEqual([["opened", `venuefive|BTC|LONG|1:1:${OPENED_S}`]]);
+    await stream.advanceAsync(2_000);
+    expect(client.folds.get(sub)?.events.slice(1)).toEqual([["closed", KEY]]);
+  });
+
+  it("end as closed where the chain undid a liquidation and they were closed afterwards", async () => {
+    room.positions.set(LOWER, [aChainPosition()]);
+    const sub = await subscribe(client);
+    room.liquidated.add(0);
+    room.positions.set(LOWER, []);
+    await block();
+    room.liquidated.clear();
+    room.positions.set(LOWER, [aChainPosition()]);
+    await block();
+    room.positions.set(LOWER, []);
+    await block();
+    expect(client.folds.get(sub)?.events).toEqual([
+      ["liquidated", KEY],
+      ["opened", KEY],
+      ["closed", KEY],
+    ]);
+    room.positions.set(LOWER, [aChainPosition()]);
+    await block();
+    room.liquidated.add(0);
+    room.positions.set(LOWER, []);
+    await block();
+    expect(client.folds.get(sub)?.events.at(-1)).toEqual(["liquidated", KEY]);
+  });
+
   it("send nothing for a block that changes nothing but the time", async () => {
     room.positions.set(LOWER, [aChainPosition()]);
     const sub = await subscribe(client);

@@ -52,7 +52,12 @@ export async function runHistory(seed: number, mutant: Mutant = {}): Promise<Run
     const kept = mutant.store?.(store) ?? store;
     const endpoints = () => chain.endpoints().map((one) => mutant.endpoint?.(one, chain, store) ?? one);
     return new VenuefiveHistory({
-      ...{ chainId: CHAIN_ID, addresses: ADDRESSES, chain: { endpoints: async () => endpoints() }, store: kept },
+      ...{
+        chainId: CHAIN_ID,
+        addresses: ADDRESSES,
+        chain: { endpoints: async () => endpoints(), believed: async () => endpoints() },
+        store: kept,
+      },
       ...{ symbolOf: (pairIndex: number) => `PAIR_${pairIndex}`, isDollarBased: () => false },
       ...{ fromBlock, older: null, rangeMax: 10, nearBlocks: 6 },
       ...{ clock, random: createSeededRandom(seed), logger: silentLogger },
