@@ -9,6 +9,8 @@ export default defineConfig({
     setupFiles: ["bench/lib/fast-check-setup.ts"],
     // Forks, not threads: native addons (lmdb, uWebSockets.js) are loaded by the code under test.
     pool: "forks",
+    // What a source is turned into is kept beside the packages, by its text: each group of `npm test` is a run of its own.
+    experimental: { fsModuleCache: true },
     maxWorkers: 2,
     // Concurrent tests of a file share one event loop with their local venues: more of them starve each other.
     maxConcurrency: 3,

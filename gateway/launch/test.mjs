@@ -8,29 +8,15 @@ import { basename, join, relative, sep } from "node:path";
 import { runBounded } from "./bounded-run.mjs";
 import { listSources, repoRoot } from "./prepare.mjs";
 
-/**
- * Whole systems with venues and gateways. They wait more than they work, so two of them share the machine, after the
- * others, because a starved clock would say nothing of the system.
- */
+/** Whole systems with venues and gateways: after the others, because a starved clock would say nothing of the system. */
 const WHOLE_SYSTEMS = ["bench/test/", "gateway/test/dashboard.browser.test.ts", "gateway/test/docs-page.test.ts"];
 
 /** Of them, those that fill the machine by themselves, or whose subject is time: one at a time, at the end. */
 const ALONE = [
-  "bench/test/system/canary-signed.test.ts",
-  "bench/test/system/custody-faults.test.ts",
-  "bench/test/system/custody-memory.test.ts",
-  "bench/test/system/custody.test.ts",
   "bench/test/system/fuzz-sockets.test.ts",
-  "bench/test/system/fuzz-whole.test.ts",
-  "bench/test/system/kill-closes.test.ts",
-  "bench/test/system/kill-records.test.ts",
   "bench/test/system/live-books.test.ts",
-  "bench/test/system/live-clocks.test.ts",
   "bench/test/system/money-kills.test.ts",
-  "bench/test/system/serve-signed.test.ts",
   "bench/test/system/service-memory.test.ts",
-  "bench/test/simulation/trade-simulation.test.ts",
-  "gateway/test/dashboard.browser.test.ts",
 ];
 
 /**
@@ -38,15 +24,17 @@ const ALONE = [
  * imports directly: such a file has a process of its own. The others share their loaded modules, whose loading is half of
  * their time.
  */
-const NEEDS_ITS_OWN = /\bvi\.(?:mock|doMock|resetModules|stubGlobal|hoisted)\b|\bexpose-gc\b/;
+const NEEDS_ITS_OWN = /\bvi\.(?:mock|doMock|resetModules|stubGlobal|hoisted)\b|\bexpose-gc\b|\.memoryUsage\(\)\.rss\b/;
 
 /** Processes with shared modules keep what their files leave behind, so they end with the folder. */
 const SHARING = [["engine"], ["feeds"], ["gateway"], ["bench", "schemas", "client"]];
 
 /** Of what is no whole system: a file waits for a third of its time, so more of them than cores keep two cores busy. */
 const UNIT_WORKERS = 3;
+/** A whole system waits for a third of its time or more: for blocks, timers and the ends of its processes. */
+const SYSTEM_WORKERS = 3;
 const SLOWEST_SHOWN = 10;
-/** Three times what the suite takes on a machine that nothing else uses. */
+/** About three times what the suite takes on a machine of two cores that nothing else uses. */
 const MINUTES_MAX = 75;
 
 export async function runTests(args) {
@@ -80,8 +68,10 @@ export async function runTests(args) {
 
 function wholeSuite() {
   const files = listSources().filter((path) => path.endsWith(".test.ts"));
-  const units = files.filter((path) => !WHOLE_SYSTEMS.some((name) => path.startsWith(name)));
-  const apart = filesApart(units);
+  const isSystem = (path) => WHOLE_SYSTEMS.some((name) => path.startsWith(name));
+  const units = files.filter((path) => !isSystem(path));
+  const systems = files.filter((path) => isSystem(path) && !ALONE.includes(path));
+  const apart = filesApart([...units, ...systems]);
   const typeTests = listSources().filter((path) => path.endsWith(".test-d.ts"));
   const sharing = [...units.filter((path) => !apart.includes(path)), ...typeTests];
   const workers = `--maxWorkers=${UNIT_WORKERS}`;
@@ -94,7 +84,7 @@ function wholeSuite() {
       workers,
     ]),
     [...apart, untyped, workers],
-    [...WHOLE_SYSTEMS, ...excluded(ALONE), untyped],
+    [...systems.filter((path) => !apart.includes(path)), "--no-isolate", `--maxWorkers=${SYSTEM_WORKERS}`, untyped],
     [...ALONE, "--maxWorkers=1", untyped],
   ];
 }
@@ -107,10 +97,6 @@ function filesApart(files) {
     const text = textOf(path);
     return NEEDS_ITS_OWN.test(text) || imports.some((name) => text.includes(name));
   });
-}
-
-function excluded(paths) {
-  return paths.map((path) => `--exclude=${path.endsWith("/") ? `${path}**` : path}`);
 }
 
 async function runVitest(args, endMs) {

@@ -108,10 +108,8 @@ export class CustodyBench {
     await this.serve.stop(service, signal);
   }
 
-  async createKey(place: CustodyPlace, scopes: readonly string[] = ["read", "sign"]): Promise<MadeKey> {
-    const made = await this.admin(place, "service", "keys.create", { scopes });
-    const { key, secret } = made as { readonly key: Omit<MadeKey, "secret">; readonly secret: string };
-    return { keyId: key.keyId, ownerId: key.ownerId, secret };
+  createKey(place: CustodyPlace, scopes: readonly string[] = ["read", "sign"]): Promise<MadeKey> {
+    return this.serve.makeKey(place, scopes);
   }
 
   caller(service: ServeProcess, key: MadeKey): WalletCaller {

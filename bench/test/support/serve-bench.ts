@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect } from "vitest";
 import { compileChild } from "../../../engine/storage/test/compile-child.js";
+import { adminCall } from "./admin-call.js";
 import type { LocalPair } from "./local-pair.js";
 import { environmentFor } from "./system.js";
 
@@ -156,10 +157,19 @@ export class ServeBench {
     return this.run([...this.cliCommand(), ...args], place.folder, place.environment).ended;
   }
 
+  /** By the command, which is a program that starts. */
   async createKey(place: Place, ...args: readonly string[]): Promise<MadeKey> {
     const { stdout, stderr } = await this.unwind(place, "keys", "create", "--json", ...args);
     if (stdout === "") throw new Error(stderr);
     const { key, secret } = JSON.parse(stdout) as { readonly key: Omit<MadeKey, "secret">; readonly secret: string };
+    return { keyId: key.keyId, ownerId: key.ownerId, secret };
+  }
+
+  /** A key that the running service makes: by its socket, without a program. */
+  async makeKey({ dataDir }: Place, scopes: readonly string[], ips: readonly string[] = []): Promise<MadeKey> {
+    const params = { scopes, ...(ips.length === 0 ? {} : { ips }) };
+    const made = await adminCall(["service", join(dataDir, "admin.sock")], "keys.create", params);
+    const { key, secret } = made as { readonly key: Omit<MadeKey, "secret">; readonly secret: string };
     return { keyId: key.keyId, ownerId: key.ownerId, secret };
   }
 

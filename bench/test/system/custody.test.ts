@@ -77,9 +77,8 @@ describe("server wallets of npm run serve", () => {
     const caller = bench.caller(service, own);
     const stranger = bench.caller(service, other);
 
-    const made = await caller.create("alice");
-    expect(outcomeOf(made)).toEqual([200, "ok"]);
-    const wallet = walletIn(made);
+    // The service listens before its co-signer does.
+    const wallet = await madeWallet(caller, "alice");
     const { walletId, address } = wallet;
     expect(wallet).toMatchObject({ userId: "alice", state: "ACTIVE", epoch: 1 });
     for (const name of ["alice", walletId, swapped(walletId), address, `0x${swapped(address.slice(2))}`]) {
@@ -89,7 +88,7 @@ describe("server wallets of npm run serve", () => {
     expect((await caller.list()).map((one) => one.walletId)).toEqual([walletId]);
 
     await expectSigns(caller, wallet);
-    const post = await caller.sign(address, { typedData: FORUM_POST });
+    const post = await onceServed(() => caller.sign(address, { typedData: FORUM_POST }));
     const { signature = "0x" } = toldBy(post).data ?? {};
     const domain = { ...FORUM_POST.domain, chainId: 1n };
     expect(outcomeOf(post)).toEqual([200, "ok"]);

@@ -77,15 +77,12 @@ async function withdrawer(): Promise<{ readonly wallet: WalletFields; readonly a
   return { wallet, ask: keyed({ path: "/api/trading/venueone/withdraw", body }, { "x-wallet-id": wallet.walletId }) };
 }
 
-const ASKERS = { deposit: depositor, withdrawal: withdrawer };
-const KINDS = ["deposit", "withdrawal"] as const;
-
 const ask = async (one: Ask) => onceServed(async () => asked((await service()).caller, one));
 const rowUntil = async (wallet: WalletFields, what: string, holds: (row: RowFields) => boolean) =>
   rowWhen((await service()).caller, wallet, what, holds);
 const effects = ({ address }: WalletFields) => depositsOnChain(stand, { chainId: 56, venue: "venuetwo", address });
-/** Signatures that the signer was asked for since. */
-const signatures = () => signer.model.requests.filter(({ kind }) => kind === "signature").length;
+/** Signatures of transfers that the signer was asked for; a new wallet's first one is a test. */
+const signatures = () => signer.model.requests.filter(({ body }) => body !== null && body.origin !== "test").length;
 
 async function pending(wallet: WalletFields, one: Ask): Promise<string> {
   const reply = await ask(one);
@@ -93,6 +90,14 @@ async function pending(wallet: WalletFields, one: Ask): Promise<string> {
   const [row] = await rowsOf((await service()).caller, wallet);
   expect(row).toMatchObject({ state: "created", transferId: toldBy(reply).details?.["transferId"] });
   return row?.transferId ?? "";
+}
+
+/** A deposit and a withdrawal that wait for people at the same time, so that a decision and a kill meet both. */
+async function pendingOfEachKind() {
+  const [deposit, withdrawal] = [await depositor(), await withdrawer()];
+  signer.model.decision = () => PEOPLE;
+  const wait = async (of: typeof deposit) => ({ ...of, transferId: await pending(of.wallet, of.ask) });
+  return Promise.all([wait(deposit), wait(withdrawal)] as const);
 }
 
 /** It has failed as not signed, and nothing has moved. */
@@ -126,14 +131,12 @@ describe("a transfer that people must approve", () => {
     expect(signatures() - before).toBe(2);
   });
 
-  it.each(KINDS)("is a %s that has failed where they refuse, and moves nothing", async (kind) => {
-    const { wallet, ask: one } = await ASKERS[kind]();
-    signer.model.decision = () => PEOPLE;
-    await pending(wallet, one);
+  it("is a deposit or a withdrawal that has failed where they refuse, and moves nothing", async () => {
+    const both = await pendingOfEachKind();
     // Whoever asks once more would get it: a refusal is not to be asked about again.
     signer.model.decision = () => APPROVED;
     signer.model.decide(REFUSED);
-    await isRefused(wallet);
+    for (const { wallet } of both) await isRefused(wallet);
   });
 
   it("is a deposit whose second signature they refuse: the approval stays, and the money too", async () => {
@@ -167,30 +170,28 @@ describe("a transfer that people must approve", () => {
 });
 
 describe("a service that is killed while people think", () => {
-  it.each(KINDS)("goes on with the %s that they approved meanwhile, and asks for it once", async (kind) => {
-    const { wallet, ask: one } = await ASKERS[kind]();
+  it("goes on with the deposit and the withdrawal that they approved meanwhile, and asks for each once", async () => {
     const before = signatures();
-    signer.model.decision = () => PEOPLE;
-    const transferId = await pending(wallet, one);
+    const both = await pendingOfEachKind();
     await killedAndStarted(APPROVED);
-    await rowUntil(wallet, "is done", ({ state }) => state === "confirmed");
-    expect(done(await ask(one))["transferId"]).toBe(transferId);
-    const to = { chainId: 42161, venue: "venueone", to: ALLOWED } as const;
-    if (kind === "deposit") expect(await effects(wallet)).toEqual([parseUnits("30", 18)]);
-    else {
-      expect(withdrawalsTaken(stand.pair, "venueone", wallet.address)).toBe(1);
-      const net = parseUnits(String(one.body["amount"]), 6) - parseUnits("1", 6);
-      expect((await payoutsOnChain(stand, to)).filter((paid) => paid === net).length).toBeLessThan(2);
+    for (const { wallet, ask: one, transferId } of both) {
+      await rowUntil(wallet, "is done", ({ state }) => state === "confirmed");
+      expect(done(await ask(one))["transferId"]).toBe(transferId);
     }
-    expect(signatures() - before).toBe(kind === "deposit" ? 2 : 1);
+    const [deposit, withdrawal] = both;
+    expect(await effects(deposit.wallet)).toEqual([parseUnits("30", 18)]);
+    expect(withdrawalsTaken(stand.pair, "venueone", withdrawal.wallet.address)).toBe(1);
+    const net = parseUnits(String(withdrawal.ask.body["amount"]), 6) - parseUnits("1", 6);
+    const to = { chainId: 42161, venue: "venueone", to: ALLOWED } as const;
+    expect((await payoutsOnChain(stand, to)).filter((paid) => paid === net).length).toBeLessThan(2);
+    // A deposit needs two, a withdrawal one, and both are done.
+    expect(signatures() - before).toBe(3);
     expect(signer.problems).toEqual([]);
   });
 
-  it.each(KINDS)("ends the %s that they refused meanwhile, and moves nothing", async (kind) => {
-    const { wallet, ask: one } = await ASKERS[kind]();
-    signer.model.decision = () => PEOPLE;
-    await pending(wallet, one);
+  it("ends the deposit and the withdrawal that they refused meanwhile, and moves nothing", async () => {
+    const both = await pendingOfEachKind();
     await killedAndStarted(REFUSED);
-    await isRefused(wallet);
+    for (const { wallet } of both) await isRefused(wallet);
   });
 });

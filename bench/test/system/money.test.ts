@@ -15,10 +15,11 @@ import {
   toldBy,
   type WalletCaller,
   type WalletFields,
+  type WalletStand,
   walletStand,
 } from "../support/custody-bench.js";
 import { credentialsOf, type LocalPair, type PairVenue, startLocalPair } from "../support/local-pair.js";
-import { found } from "../support/system.js";
+import { found, pause } from "../support/system.js";
 
 const SCOPES = ["read", "sign", "trade", "transfer", "admin"];
 const EXPLORER = "https://explorer.example";
@@ -75,8 +76,8 @@ beforeAll(async () => {
   pair = await startLocalPair({ seed: 71, symbols: ["BTC"], chains });
   bench = new CustodyBench(pair);
 }, 240_000);
-afterEach(() => bench.end());
 afterAll(async () => {
+  await bench.end();
   bench.dispose();
   await pair.stop();
   await world.stop();
@@ -188,8 +189,18 @@ async function freeAt(caller: WalletCaller, wallet: WalletFields, venue: PairVen
 }
 
 describe("money of a server wallet", () => {
+  let stand: WalletStand | null = null;
+  afterAll(() => bench.end());
+
+  /** One service for all of them: each has a wallet of its own. */
+  async function shared(): Promise<WalletStand> {
+    stand ??= await begun("shared");
+    return stand;
+  }
+
   it("goes into both venues, across one, out of both, and is on chain again", async () => {
-    const { caller, wallet, service } = await begun("round-trip");
+    const { caller, service } = await shared();
+    const wallet = await madeWallet(caller, "round-trip");
     await funded(wallet);
     const { walletId, address } = wallet;
 
@@ -263,7 +274,8 @@ describe("money of a server wallet", () => {
   });
 
   it("is refused where the interface says so, with its texts, and nothing is signed", async () => {
-    const { place, service, caller, wallet } = await begun("refusals");
+    const { place, service, caller } = await shared();
+    const wallet = await madeWallet(caller, "refusals");
     const { walletId, address } = wallet;
     const of = { walletIdOrAddress: walletId };
     const broke = (body: Data) => deposit(caller, "venuetwo", { ...of, ...OF_TWO, ...body });
@@ -331,7 +343,8 @@ describe("money of a server wallet", () => {
   });
 
   it("is the co-signer's to refuse: a destination that its policy does not name moves nothing", async () => {
-    const { place, service, caller, wallet } = await begun("policy");
+    const { place, service, caller } = await shared();
+    const wallet = await madeWallet(caller, "policy");
     await funded(wallet);
     const { walletId } = wallet;
     const made = done(await deposit(caller, "venueone", { walletIdOrAddress: walletId, amount: "30", ...OF_ONE }));
@@ -345,6 +358,10 @@ describe("money of a server wallet", () => {
     expect(coded(await stranger.ask(`/api/transfers/${String(transferId)}`))).toEqual([...[404, "TRANSFER_NOT_FOUND"]]);
     expect(await freeAt(caller, wallet, "venueone")).toMatchObject({ perp: 30 });
   });
+});
+
+describe("money of a server wallet in a service of its own", () => {
+  afterEach(() => bench.end());
 
   it("of a chain without endpoints is 503 with its word, and withdrawals need none", async () => {
     const { caller, wallet } = await begun("no-chains", { CHAIN_56_RPC_URLS: "", CHAIN_42161_RPC_URLS: "" });
@@ -403,6 +420,8 @@ const storeOf = async (caller: WalletCaller) => {
 };
 
 describe("a restored backup of the service's store", () => {
+  afterEach(() => bench.end());
+
   it("moves nothing twice: exits go on, money waits for the release, and the same keys are refused after it", async () => {
     const { place, service, apiKey, caller, wallet } = await begun("restored");
     await funded(wallet);
@@ -476,6 +495,8 @@ describe("a restored backup of the service's store", () => {
       if (release.code === 0) return true;
       // A read that a slow machine cut off is compared by the next look.
       expect(release.stderr).toMatch(/TOO_EARLY|PARTS_UNREAD/);
+      // The time that the service names: each command is a program that starts, and a minute of them fills a core.
+      await pause(Number(/"retryAfterMs":(\d+)/.exec(release.stderr)?.[1] ?? 0));
       return null;
     });
     expect((await storeOf(back)).restored).toBe(null);

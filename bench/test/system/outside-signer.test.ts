@@ -112,7 +112,7 @@ it("an outside signer is asked once for what a killed service asked it for, and 
   const begin = async () => {
     const service = await bench.start(place, changes);
     services.push(service);
-    key ??= await bench.createKey(place, "--scope", "read,sign");
+    key ??= await bench.makeKey(place, ["read", "sign"]);
     const caller = new SignedCaller(service.url, key, judge);
     callers.push(caller);
     const post = (path: string, fields: object, id: string) =>

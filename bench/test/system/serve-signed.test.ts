@@ -11,7 +11,7 @@ import { StreamClient } from "../../../gateway/stream/test/stream-client.js";
 import { credentialsOf, type LocalPair, PAIR_VENUES, startLocalPair, type Trader } from "../support/local-pair.js";
 import { type CallerKey, RECV_WINDOW, SignedCaller, signedRequest } from "../support/signed-caller.js";
 import { type Place, ServeBench, type ServeProcess } from "../support/serve-bench.js";
-import { pause, waitUntil } from "../support/system.js";
+import { found, pause, waitUntil } from "../support/system.js";
 
 const CLOSE = "/api/trade/position/close";
 const SIZE = "0.01";
@@ -39,9 +39,11 @@ afterAll(async () => {
   await pair.stop();
 });
 
+/** Resolves once it serves with all its parts: before its books are live a close finds no venue. */
 async function start(place: Place, changes: Readonly<Record<string, string>> = {}): Promise<ServeProcess> {
   const service = await bench.start(place, changes);
   services.push(service);
+  await found("the service is ready", async () => ((await fetch(`${service.url}/ready`)).ok ? true : null));
   return service;
 }
 
@@ -102,8 +104,8 @@ describe("npm run serve, signed, as a process,", () => {
     const service = await start(place);
     expect(statSync(join(place.dataDir, "admin.sock")).mode & 0o777).toBe(0o600);
     const trades = await bench.createKey(place, "--scope", "read,trade", "--label", "desk");
-    const reads = await bench.createKey(place, "--scope", "read");
-    const elsewhere = await bench.createKey(place, "--scope", "read", "--ip", "192.0.2.1");
+    const reads = await bench.makeKey(place, ["read"]);
+    const elsewhere = await bench.makeKey(place, ["read"], ["192.0.2.1"]);
     const here = await bench.createKey(place, "--scope", "read", "--ip", "192.0.2.1", "--ip", "127.0.0.0/8");
     const desk = callerOf(service, trades);
     const { trader, body } = traderOf("signed");
@@ -140,7 +142,7 @@ describe("npm run serve, signed, as a process,", () => {
     expect((await callerOf(service, here).ask("/api/limits")).status).toBe(200);
     expect(filledSizes(trader)).toEqual([SIZE]);
 
-    const operator = await bench.createKey(place, "--scope", "admin");
+    const operator = await bench.makeKey(place, ["admin"]);
     for (const active of [true, false]) {
       const halt = { method: "POST", body: JSON.stringify({ active, reason: "drill" }) } as const;
       expect((await callerOf(service, operator).ask("/api/trade/kill-switch", halt)).status).toBe(200);
@@ -165,7 +167,7 @@ describe("npm run serve, signed, as a process,", () => {
   it("takes the former secret beside a new one, until its overlap ends or the next rotation", async () => {
     const place = bench.place("rotated");
     const service = await start(place);
-    const { secret: first, keyId } = await bench.createKey(place, "--scope", "read");
+    const { secret: first, keyId } = await bench.makeKey(place, ["read"]);
     const rotate = async (overlap: string): Promise<string> => {
       const { stdout } = await bench.unwind(place, "keys", "rotate", keyId, "--overlap", overlap, "--json");
       return (JSON.parse(stdout) as { readonly secret: string }).secret;
@@ -183,8 +185,8 @@ describe("npm run serve, signed, as a process,", () => {
   it("refuses the next request of a revoked key, and ends its stream within a second", async () => {
     const place = bench.place("revoked");
     const service = await start(place);
-    const key = await bench.createKey(place, "--scope", "read,trade");
-    const other = await bench.createKey(place, "--scope", "read");
+    const key = await bench.makeKey(place, ["read", "trade"]);
+    const other = await bench.makeKey(place, ["read"]);
     const caller = callerOf(service, key);
     const open = async (of: SignedCaller): Promise<StreamClient> => {
       const stream = await StreamClient.open(service.port);
@@ -206,9 +208,9 @@ describe("npm run serve, signed, as a process,", () => {
   it("knows its keys and whose executions are whose after kill -9", async () => {
     const place = bench.place("killed");
     const before = await start(place);
-    const owner = await bench.createKey(place, "--scope", "read,trade");
+    const owner = await bench.makeKey(place, ["read", "trade"]);
     const colleague = await bench.createKey(place, "--scope", "read", "--owner", owner.ownerId);
-    const stranger = await bench.createKey(place, "--scope", "read,trade");
+    const stranger = await bench.makeKey(place, ["read", "trade"]);
     const { trader, body } = traderOf("killed");
     const key = { "idempotency-key": "killed-1" };
     const done = told(await callerOf(before, owner).close(body, key));
@@ -219,9 +221,9 @@ describe("npm run serve, signed, as a process,", () => {
     const service = await start(place);
     const path = (id: string) => `/api/trade/executions/${id}`;
     for (const one of [owner, colleague]) {
-      const found = await callerOf(service, one).ask(path(routeId));
-      expect(found.status).toBe(200);
-      expect(found.text).toContain(routeId);
+      const shown = await callerOf(service, one).ask(path(routeId));
+      expect(shown.status).toBe(200);
+      expect(shown.text).toContain(routeId);
     }
     const outsider = callerOf(service, stranger);
     const unknownId = `${routeId.slice(0, -4)}${routeId.endsWith("0000") ? "1111" : "0000"}`;
@@ -237,7 +239,7 @@ describe("npm run serve, signed, as a process,", () => {
   it("starts with the sealing key of its store alone, and with the next one after a rotation", async () => {
     const place = bench.place("sealed");
     const first = await start(place);
-    const key = await bench.createKey(place, "--scope", "read");
+    const key = await bench.makeKey(place, ["read"]);
     const nextKek = bench.kek(place.folder, "kek-next");
     const wrongKek = bench.kek(place.folder, "kek-wrong");
     const refusedBy = async (changes: Readonly<Record<string, string>>) => {
@@ -287,7 +289,7 @@ describe("an installation that goes from public to signed", () => {
     // Before the first start in the new mode: the store is opened by the command itself.
     const heir = await bench.createKey(place, "--scope", "read,trade", "--adopt-local");
     const service = await start(place);
-    const stranger = await bench.createKey(place, "--scope", "read,trade");
+    const stranger = await bench.makeKey(place, ["read", "trade"]);
     const again = await callerOf(service, heir).close(body, headers);
     expect([again.status, again.headers["idempotent-replayed"]]).toEqual([200, "true"]);
     expect(routeOf(told(again))).toBe(routeOf(done));
@@ -304,7 +306,7 @@ describe("an installation that goes from public to signed", () => {
   it("places a new order for a key of an owner that adopted nothing", async () => {
     const { place, trader, body, headers, done } = await closedInPublic("kept-local");
     const service = await start(place);
-    const key = await bench.createKey(place, "--scope", "read,trade");
+    const key = await bench.makeKey(place, ["read", "trade"]);
     const own = await callerOf(service, key).close(body, headers);
     expect([own.status, own.headers["idempotent-replayed"]]).toEqual([200, undefined]);
     expect(filledSizes(trader)).toEqual([SIZE, SIZE]);

@@ -1,4 +1,5 @@
 /** Chapter of who pays: every call that a room sends for a session is paid by the key that opened it. */
+import { AsyncLocalStorage } from "node:async_hooks";
 import { describe, expect, it, vi } from "vitest";
 import type { OrderCommand } from "../../../../engine/domain/order.js";
 import type { AccountHistory, AccountSession, AccountSettings, OrderSender } from "../../../../engine/ports.js";
@@ -69,16 +70,19 @@ async function resting(on: TradingBench, session: AccountSession): Promise<Order
   return command;
 }
 
-/** What goes out while `ask` runs. */
-async function sentDuring(ask: () => unknown): Promise<readonly HttpRequest[]> {
+/** Calls that something began: a room of another file may live on in this process, and sends for nobody's session. */
+const begun = new AsyncLocalStorage<HttpRequest[]>();
+
+/** What `ask` sends. */
+async function sentBy(ask: () => unknown): Promise<readonly HttpRequest[]> {
   const sent: HttpRequest[] = [];
   const { request } = HttpPool.prototype;
   const spy = vi.spyOn(HttpPool.prototype, "request").mockImplementation(function (this: HttpPool, call) {
-    sent.push(call);
+    begun.getStore()?.push(call);
     return request.call(this, call);
   });
   try {
-    await ask();
+    await begun.run(sent, ask);
   } finally {
     spy.mockRestore();
   }
@@ -94,14 +98,14 @@ export function payerChapter(venue: TradingVenue): void {
     it.each(Object.entries({ ...READS, ...HISTORY, ...SETTINGS, ...ORDERS }))("for all of %s", async (_what, ask) => {
       const on = await start(venue);
       const session = opened(on.half.openSession(venue.credentials, KEY));
-      const sent = await sentDuring(() => ask(on, session));
+      const sent = await sentBy(() => ask(on, session));
       expect(unpaid(sent)).toEqual([]);
     });
 
     it.skipIf(venue.habits.addressReads === null)("for reads of an address", async () => {
       const on = await start(venue);
       const session = opened(on.half.openAddress?.(venue.address ?? "", KEY) ?? { ok: false, problem: "no address" });
-      const sent = await sentDuring(async () => {
+      const sent = await sentBy(async () => {
         await on.half.reader.readPositions(session, null, OPTIONS);
         await on.half.reader.readBalances(session, OPTIONS);
         await on.half.reader.readAccount(session, OPTIONS);
