@@ -134,6 +134,25 @@ describe("the index of events", () => {
     expect(index.status()).toMatchObject({ cursorBlock: 120, eventCount: 21, retractedCount: 0 });
   });
 
+  it("forgets the safe head of an endpoint that is not believed any more", async () => {
+    const [wrong, right] = [new Node(100), new Node(100)];
+    const nodes = [wrong, right];
+    let believed: readonly Node[] = nodes;
+    const { index, pass } = indexOf(nodes, createMemoryStore(), 99, () => believed);
+    await index.start();
+    await pass(0);
+    wrong.slip = 9_000_000;
+    await pass(2_000);
+    expect(index.status()).toMatchObject({ behindBlocks: 8_999_900 });
+    believed = [right];
+    right.safe = 101;
+    await pass(LATER_MS);
+    expect(index.status()).toMatchObject({ cursorBlock: 101, behindBlocks: 0, problem: null });
+    right.safe = 102;
+    await pass(2_000);
+    expect(index.status()).toMatchObject({ cursorBlock: 102, behindBlocks: 0, problem: null });
+  });
+
   describe("without a first block of its own", () => {
     const begun = async (nodes: readonly Node[], waitMs = 0): Promise<ReturnType<EventIndex["status"]>> => {
       const { index, pass } = indexOf(nodes, createMemoryStore());
