@@ -27,7 +27,7 @@ const REVERT_PATIENCE_MS = 120_000;
 const LOST_PATIENCE_MS = 60_000;
 const LOST_LOOKS = 4;
 /** A venue that has not credited a final deposit by then is a matter for people; the row says so. */
-const CREDIT_WAIT_MS = 86_400_000;
+export const CREDIT_WAIT_MS = 86_400_000;
 
 export function planOf(row: DepositRow, allowance: bigint): readonly StepName[] {
   if (row.spender === null || allowance >= BigInt(row.amount)) return ["deposit"];
