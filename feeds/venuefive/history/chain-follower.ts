@@ -72,7 +72,7 @@ export class ChainFollower {
     return this.#seenAtMs;
   }
 
-  /** The highest that an endpoint names; null before the first. */
+  /** The highest that one of those names that were believed last; null before the first. */
   get safeHead(): number | null {
     return this.#tips.size === 0 ? null : Math.max(...this.#tips.values());
   }
@@ -94,13 +94,15 @@ export class ChainFollower {
       this.#isLoaded = true;
     }
     const endpoints = await chain.endpoints();
-    for (const endpoint of this.#tips.keys()) if (!endpoints.includes(endpoint)) this.#tips.delete(endpoint);
     const callbacks = await this.#readCallbacks(endpoints);
     if (callbacks !== null) return callbacks;
     const begun = await this.#begin(endpoints);
     if (begun !== null) return begun;
     const believed = await chain.believed();
-    return believed.length === 0 ? NOBODY : this.#followOne(believed);
+    if (believed.length === 0) return NOBODY;
+    // Nobody waits for what others have named.
+    for (const endpoint of this.#tips.keys()) if (!believed.includes(endpoint)) this.#tips.delete(endpoint);
+    return this.#followOne(believed);
   }
 
   /** At the first that has something to follow. */
