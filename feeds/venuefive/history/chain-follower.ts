@@ -98,7 +98,7 @@ export class ChainFollower {
     if (callbacks !== null) return callbacks;
     const begun = await this.#begin(endpoints);
     if (begun !== null) return begun;
-    const believed = await chain.believed();
+    const believed = await chain.believed(CALL);
     if (believed.length === 0) return NOBODY;
     // Nobody waits for what others have named.
     for (const endpoint of this.#tips.keys()) if (!believed.includes(endpoint)) this.#tips.delete(endpoint);
