@@ -257,7 +257,9 @@ function openAgain(row: DepositRow, index: number, isKnown: boolean, nowMs: numb
   if (step.mined === null && !isLost && !isFound) return row;
   const versions = isLost ? step.versions.map((version) => ({ ...version, isTaken: false })) : step.versions;
   const next = withStep(row, index, { ...step, mined: null, versions }, nowMs);
-  return isFound ? { ...next, state: "broadcast", reason: null, reasonText: "" } : next;
+  if (isFound) return { ...next, state: "broadcast", reason: null, reasonText: "" };
+  // There is no block any more that does not show it; while the reason lasts, no price is raised.
+  return row.reason === "NOT_SHOWN" && isNewestSent(row, index) ? { ...next, reason: null } : next;
 }
 
 /**
