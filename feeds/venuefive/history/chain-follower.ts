@@ -102,22 +102,22 @@ export class ChainFollower {
     if (believed.length === 0) return NOBODY;
     // Nobody waits for what others have named.
     for (const endpoint of this.#tips.keys()) if (!believed.includes(endpoint)) this.#tips.delete(endpoint);
-    return this.#followOne(believed);
+    return this.#followOne(believed, endpoints);
   }
 
-  /** At the first that has something to follow. */
-  async #followOne(endpoints: readonly HistoryEndpoint[]): Promise<Step> {
+  /** At the first of those believed that has something to follow. Before anything is taken back, all are asked. */
+  async #followOne(believed: readonly HistoryEndpoint[], all: readonly HistoryEndpoint[]): Promise<Step> {
     const forked: HistoryEndpoint[] = [];
     let failure = failedAnswer("VENUE_ERROR", "no endpoint of this chain");
     let isIdle = false;
-    for (const endpoint of endpoints) {
+    for (const endpoint of believed) {
       const step = await this.#stepAt(endpoint);
       if (step.kind === "progress") return step;
       if (step.kind === "idle") isIdle = true;
       else failure = step;
       if (step.kind === "failed" && step.code === "FORKED") forked.push(endpoint);
     }
-    if (forked.length > 0) return this.#fork(endpoints, forked);
+    if (forked.length > 0) return this.#fork(all, forked);
     // One that lags has nothing to follow while another that fails has.
     return isIdle && this.#cursor().block >= (this.safeHead ?? 0) ? { kind: "idle" } : failure;
   }
