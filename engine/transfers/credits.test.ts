@@ -46,6 +46,27 @@ describe("the credit of a deposit", () => {
     expect(await rowOf(life, row)).toMatchObject({ state: "confirmed", venueId: null, isCreditAwaited: false });
   });
 
+  it("is none of a deposit that one endpoint showed as done, once nobody waits for it any more", async () => {
+    const { world, row } = await uncredited();
+    const before = await world.live(null, 4_000);
+    world.chain.isUndoingDenied = true;
+    world.clock.setTimer(() => world.chain.spend(ACCOUNT, world.chain.tokenOf(TOKEN, ACCOUNT)), 1_000);
+    const undone = await world.answered(before, before.transfers.deposit(world.deposit(world.named, AMOUNT)));
+    expect(undone.steps.at(-1)?.mined).toMatchObject({ succeeded: true, isFinal: false });
+    world.chain.isUndoingDenied = false;
+    world.chain.keepsReceiptsOf = 128;
+    await world.clock.advanceAsync(DAY_MS);
+    const life = await world.live();
+    life.keeper.start();
+    await world.clock.advanceAsync(DAY_MS + 1_200_000);
+    expect(await rowOf(life, row)).toMatchObject({ state: "confirmed", venueId: null, isCreditAwaited: false });
+    expect(await rowOf(life, undone)).toMatchObject({ state: "unknown", reason: "NOT_SHOWN", venueId: null });
+    world.named.weather = () => "fine";
+    await world.clock.advanceAsync(3_600_000);
+    expect(world.chain.deposits()).toHaveLength(1);
+    expect(await rowOf(life, undone)).toMatchObject({ state: "unknown", reason: "NOT_SHOWN", venueId: null });
+  });
+
   it("is none of a deposit that the chain undid, whatever else of its amount is credited", async () => {
     const { world, row } = await uncredited();
     const before = await world.live(null, 4_000);

@@ -204,6 +204,17 @@ describe("the steps of a deposit", () => {
     });
   });
 
+  it("say no more that a block does not show it once that block is gone, also where no pool takes it again", () => {
+    const both = sent(begun(mined(sent(begun(CREATED), 0), 0)), 1);
+    const seen = mined(sent(dearer(both, 1, PRICE, 3), 1), 1);
+    const unshown = { kind: "unshown", confirmations: 1, isFinal: false } as const;
+    const doubted = looked(seen, 1, { standing: unshown, taken: null }, 5);
+    expect(doubted).toMatchObject({ state: "unknown", reason: "NOT_SHOWN" });
+    const gone = looked(doubted, 1, { standing: { kind: "open", isKnown: false }, taken: null }, 6);
+    const again = handedOut(gone, { index: 1, isFirst: false }, REFUSED, 7);
+    expect(again).toMatchObject({ state: "unknown", reason: null });
+  });
+
   it("keep the outcome of a deposit unknown that no endpoint took, whatever its approval shows", () => {
     const approved = mined(sent(begun(CREATED), 0), 0);
     const second = signed(begun(approved), 1, { signature: SIGNATURE, hash: hashOf(1, 1) }, 2);

@@ -27,7 +27,7 @@ const REVERT_PATIENCE_MS = 120_000;
 const LOST_PATIENCE_MS = 60_000;
 const LOST_LOOKS = 4;
 /** A venue that has not credited a final deposit by then is a matter for people; the row says so. */
-const CREDIT_WAIT_MS = 86_400_000;
+export const CREDIT_WAIT_MS = 86_400_000;
 
 export function planOf(row: DepositRow, allowance: bigint): readonly StepName[] {
   if (row.spender === null || allowance >= BigInt(row.amount)) return ["deposit"];
@@ -257,7 +257,9 @@ function openAgain(row: DepositRow, index: number, isKnown: boolean, nowMs: numb
   if (step.mined === null && !isLost && !isFound) return row;
   const versions = isLost ? step.versions.map((version) => ({ ...version, isTaken: false })) : step.versions;
   const next = withStep(row, index, { ...step, mined: null, versions }, nowMs);
-  return isFound ? { ...next, state: "broadcast", reason: null, reasonText: "" } : next;
+  if (isFound) return { ...next, state: "broadcast", reason: null, reasonText: "" };
+  // There is no block any more that does not show it; while the reason lasts, no price is raised.
+  return row.reason === "NOT_SHOWN" && isNewestSent(row, index) ? { ...next, reason: null } : next;
 }
 
 /**

@@ -28,6 +28,7 @@ import {
   VERSIONS_MAX,
   wouldRevert,
 } from "./deposit-steps.js";
+import { creditOf, hasOthersLike } from "./other-credits.js";
 import { digestOf, rawOf, unsignedOf } from "./raw-transaction.js";
 import {
   answerOf,
@@ -49,7 +50,6 @@ import {
   isPutBack,
   type StoredStep,
   type StoredVersion,
-  type TransferRow,
 } from "./transfer-row.js";
 import { UnreadTimes } from "./unread-times.js";
 
@@ -277,8 +277,8 @@ export class Deposits {
     const free = await this.#parts.book.unclaimed(row, read?.value ?? []);
     const [venueId] = free;
     // What enough endpoints have not shown has no more than the credits that no other deposit of its amount may have.
-    const others = isEnded(row) || rail.isMatchedByHash ? 0 : othersLike(row, this.#parts.book.open(row.account));
-    if (venueId !== undefined && free.length > others) {
+    const isSure = isEnded(row) || rail.isMatchedByHash;
+    if (venueId !== undefined && (isSure || !(await hasOthersLike(row, free.length, this.#parts.book)))) {
       this.#unread.forget(row.transferId);
       return this.#save(row, (one) => credited(one, venueId, this.#now()));
     }
@@ -300,23 +300,6 @@ export class Deposits {
   #now(): number {
     return this.#parts.clock.wallMs();
   }
-}
-
-/** Other deposits that were sent, and that may have a credit of the same amount which they do not have yet. */
-function othersLike(self: DepositRow, open: Iterable<TransferRow>): number {
-  let count = 0;
-  for (const row of open) {
-    if (row.kind !== "deposit" || row.transferId === self.transferId || row.venueId !== null) continue;
-    if (row.venue !== self.venue || row.chainId !== self.chainId || row.token.symbol !== self.token.symbol) continue;
-    const step = depositStep(row);
-    if (step !== null && isSent(step) && creditOf(row) === creditOf(self)) count++;
-  }
-  return count;
-}
-
-/** What the venue credits of it. */
-function creditOf(row: DepositRow): bigint {
-  return BigInt(depositStep(row)?.mined?.taken ?? row.amount);
 }
 
 /** Nothing is ahead of the step, and its time is over. */

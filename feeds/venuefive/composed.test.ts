@@ -110,3 +110,24 @@ it("an order of just now is not looked for at an endpoint whose blocks are other
   expect(await settled(room.findOrder(orderId, one.address, READ))).toMatchObject(found);
   expect(await settled(room.findOrder(receipt.transactionHash, one.address, READ))).toMatchObject(found);
 });
+
+it("an order of just now is found where a server of the only endpoint lagged at the last look at it", async () => {
+  const one = await startTrader(world, 3);
+  const { room, proxies, settled, holds, atTip } = await started(1);
+  await holds(() => room.status().index.cursorBlock !== null);
+  const { receipt, events } = await one.open({
+    ...{ pairIndex: BTC, collateral: "60", leverage: "10", price: "90000", type: "STOP_LIMIT" },
+  });
+  await atTip();
+  const [proxy] = proxies;
+  if (proxy === undefined) throw new Error("there is no endpoint");
+  const before = await world.chain.rpc("eth_getBlockByNumber", [hexOf(Number(receipt.blockNumber) - 1), false]);
+  proxy.twist = ({ method, params }) =>
+    method === "eth_getBlockByNumber" && params[0] === "latest" ? before : undefined;
+  await holds(() => room.status().state === "STALE");
+  proxy.twist = null;
+  const placed = events.find(({ name }) => name === "OpenLimitPlaced");
+  const orderId = `${BTC}:${Number(placed?.args["index"])}:${receipt.blockNumber}`;
+  const found = { ok: true, value: { kind: "limit", order: { orderId, status: "OPEN" } } };
+  expect(await settled(room.findOrder(orderId, one.address, READ))).toMatchObject(found);
+});

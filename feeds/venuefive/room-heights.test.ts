@@ -130,6 +130,23 @@ describe("a block far above the chain", () => {
   });
 });
 
+describe("an endpoint that names blocks of a time to come, each below the last", () => {
+  it("holds the other one of two for no longer than a look", async () => {
+    await world.chain.mine(200);
+    let below = 20;
+    const stand = await started(2, ({ method, params }, result) => {
+      if (method !== "eth_getBlockByNumber" || params[0] !== "latest") return undefined;
+      const block = result as { readonly number: string };
+      return { ...block, number: `0x${(Number(block.number) - below++).toString(16)}`, timestamp: "0xffffffff" };
+    });
+    expect(stand.room.status()).toMatchObject({ state: "LIVE", block: await tip() });
+    await world.chain.mine();
+    await stand.atTip();
+    expect(await positions(stand)).toMatchObject({ ok: true, block: await tip() });
+    expect(states(stand)[1]).toBe("up");
+  });
+});
+
 describe("an endpoint that is far behind two others", () => {
   const behind = (blocks: number): Twist =>
     laggingTwist((method, params) => world.chain.rpc(method, params), blocks, 0);

@@ -11,6 +11,7 @@ import type {
   ClientSignedStatus,
 } from "../../engine/client-signed-room.js";
 import type { Clock } from "../../engine/domain/clock.js";
+import { within } from "../../engine/domain/deadline.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { Random } from "../../engine/domain/random.js";
 import type { CallOptions } from "../../engine/ports.js";
@@ -45,12 +46,12 @@ export interface VenuefiveRoomParts {
   /**
    * Given the endpoints, which close with the room, and whether the base of a pair is the dollar: that throws for a pair
    * which is not compared with the chain yet, and its throw is to come out of the read. `believed`: the endpoints that are
-   * read at the head, the best first; none while nothing is.
+   * read at the head, the best first; none while nothing is, after one more look at all of them.
    */
   readonly createHistory: (
     pool: RpcPool,
     isDollarBased: (pairIndex: number) => boolean,
-    believed: () => readonly RpcEndpoint[],
+    believed: (options: CallOptions) => Promise<readonly RpcEndpoint[]>,
   ) => HistoryPart;
   /** Default: a pool of HTTP connections. */
   readonly connect?: RpcPoolOptions["connect"];
@@ -84,8 +85,7 @@ export class VenuefiveRoom implements ClientSignedRoom {
     const reads = new PinnedReads(heads, clock);
     const calls = new ContractCalls(parts.addresses);
     this.#guard = new PairGuard({ map, calls, reads, heads, clock, logger, everyBlocks: pairsEveryBlocks });
-    const believed = () => (heads.problem === null ? heads.sources().map(({ endpoint }) => endpoint) : []);
-    const past = parts.createHistory(this.#pool, dollarBasedBy(this.#guard), believed);
+    const past = parts.createHistory(this.#pool, dollarBasedBy(this.#guard), believedBy(heads, clock));
     const history = new GuardedHistory(past, this.#guard, clock);
     this.#history = history;
     const times = new BlockTimes(reads);
@@ -174,6 +174,14 @@ export class VenuefiveRoom implements ClientSignedRoom {
 
 export function createVenuefiveRoom(parts: VenuefiveRoomParts): ClientSignedRoom {
   return new VenuefiveRoom(parts);
+}
+
+/** One look that found nobody may have been one at a server that lags: a read of the state looks again too. */
+function believedBy(heads: ChainHeads, clock: Clock): Parameters<VenuefiveRoomParts["createHistory"]>[2] {
+  return async ({ timeoutMs }) => {
+    if (heads.problem !== null) await within(clock, heads.look(), timeoutMs);
+    return heads.problem === null ? heads.sources().map(({ endpoint }) => endpoint) : [];
+  };
 }
 
 function hostOf(url: string | undefined): string {

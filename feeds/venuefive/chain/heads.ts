@@ -199,12 +199,13 @@ export class ChainHeads {
     judgeTimes(this.#live(), this.#options.clock.wallMs());
     const fresh = this.#fresh();
     // Of two at any heights: the higher one is of another chain, or the lower.
-    this.#disagreeAt = compare(this.#compared().filter((one) => !one.isContradicted));
+    const compared = this.#compared().filter((one) => !one.isContradicted);
+    this.#disagreeAt = compare(compared);
     if (this.#disagreeAt !== null) return;
     const agreed = fresh.filter((one) => !one.isMinority);
     const top = best(agreed);
     const at = agreed.find((one) => heightOf(one) === top);
-    if (at === undefined || at.head === null || isUnproven(at, this.#compared())) return;
+    if (at === undefined || at.head === null || isUnproven(at, compared)) return;
     if (this.#counts(at.head)) this.#show(at, at.head);
   }
 

@@ -72,7 +72,7 @@ export class ChainFollower {
     return this.#seenAtMs;
   }
 
-  /** The highest that an endpoint names; null before the first. */
+  /** The highest that one of those names that were believed last; null before the first. */
   get safeHead(): number | null {
     return this.#tips.size === 0 ? null : Math.max(...this.#tips.values());
   }
@@ -94,28 +94,30 @@ export class ChainFollower {
       this.#isLoaded = true;
     }
     const endpoints = await chain.endpoints();
-    for (const endpoint of this.#tips.keys()) if (!endpoints.includes(endpoint)) this.#tips.delete(endpoint);
     const callbacks = await this.#readCallbacks(endpoints);
     if (callbacks !== null) return callbacks;
     const begun = await this.#begin(endpoints);
     if (begun !== null) return begun;
-    const believed = await chain.believed();
-    return believed.length === 0 ? NOBODY : this.#followOne(believed);
+    const believed = await chain.believed(CALL);
+    if (believed.length === 0) return NOBODY;
+    // Nobody waits for what others have named.
+    for (const endpoint of this.#tips.keys()) if (!believed.includes(endpoint)) this.#tips.delete(endpoint);
+    return this.#followOne(believed, endpoints);
   }
 
-  /** At the first that has something to follow. */
-  async #followOne(endpoints: readonly HistoryEndpoint[]): Promise<Step> {
+  /** At the first of those believed that has something to follow. Before anything is taken back, all are asked. */
+  async #followOne(believed: readonly HistoryEndpoint[], all: readonly HistoryEndpoint[]): Promise<Step> {
     const forked: HistoryEndpoint[] = [];
     let failure = failedAnswer("VENUE_ERROR", "no endpoint of this chain");
     let isIdle = false;
-    for (const endpoint of endpoints) {
+    for (const endpoint of believed) {
       const step = await this.#stepAt(endpoint);
       if (step.kind === "progress") return step;
       if (step.kind === "idle") isIdle = true;
       else failure = step;
       if (step.kind === "failed" && step.code === "FORKED") forked.push(endpoint);
     }
-    if (forked.length > 0) return this.#fork(endpoints, forked);
+    if (forked.length > 0) return this.#fork(all, forked);
     // One that lags has nothing to follow while another that fails has.
     return isIdle && this.#cursor().block >= (this.safeHead ?? 0) ? { kind: "idle" } : failure;
   }

@@ -83,9 +83,9 @@ export interface HistoryChain {
   endpoints(): Promise<readonly HistoryEndpoint[]>;
   /**
    * Of these those at the newest blocks that most of them have, the best first: what happened just now is read of nobody
-   * else, for another's blocks may be of another branch.
+   * else, for another's blocks may be of another branch. While nobody is, all are looked at first, within the time given.
    */
-  believed(): Promise<readonly HistoryEndpoint[]>;
+  believed(options: CallOptions): Promise<readonly HistoryEndpoint[]>;
 }
 
 export function failedAnswer(code: HistoryFailure, message: string, retryAfterMs: number | null = null): FailedAnswer {

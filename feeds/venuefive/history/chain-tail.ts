@@ -88,7 +88,9 @@ export class ChainTail {
   async #read(from: number, options: CallOptions): Promise<ChainAnswer<Tail>> {
     const { chain, clock } = this.#parts;
     const deadline = new Deadline(clock, options);
-    const endpoints = await chain.believed();
+    const third = partOf(deadline, 0, 3);
+    if (third === null) return NO_TIME;
+    const endpoints = await chain.believed(third);
     const half = partOf(deadline, 0, 2);
     if (half === null) return NO_TIME;
     const tips = await Promise.all(endpoints.map((endpoint) => endpoint.tip("latest", half)));

@@ -71,6 +71,7 @@ export class EventBook {
   async load(): Promise<void> {
     const row = await this.#store.get(CURSOR_NAMESPACE, this.#keys.cursor);
     this.#cursor = row === null ? null : decodeCursor(row);
+    this.#generation++;
     await this.removeAbove();
   }
 
@@ -78,8 +79,7 @@ export class EventBook {
   async begin(since: IndexCursor["since"], parentHash: string): Promise<void> {
     const before = this.#cursor;
     if (before !== null && before.since.block <= since.block) return;
-    this.#generation++;
-    await this.#commit([], firstCursor(since, parentHash));
+    await this.#commit([], firstCursor(since, parentHash), true);
     await this.removeAbove();
   }
 
@@ -111,8 +111,7 @@ export class EventBook {
     const before = this.#known();
     const next = takenBack(before, to, 0);
     const removed = await this.#countAbove(next.block);
-    this.#generation++;
-    await this.#commit([], takenBack(before, to, removed));
+    await this.#commit([], takenBack(before, to, removed), true);
     await this.removeAbove();
     return removed;
   }
@@ -140,12 +139,14 @@ export class EventBook {
     return this.#commit(writes, movedTo(this.#known(), to, count, parent));
   }
 
-  /** In memory once it is durable. */
-  async #commit(writes: readonly StateWrite[], cursor: IndexCursor | null): Promise<void> {
+  /** In memory once it is durable. `isBack`: to a lower block, so that what was read before it is not all there any more. */
+  async #commit(writes: readonly StateWrite[], cursor: IndexCursor | null, isBack = false): Promise<void> {
     const row =
       cursor === null ? [] : [{ namespace: CURSOR_NAMESPACE, key: this.#keys.cursor, value: encodeCursor(cursor) }];
     await this.#store.commit({ writes: [...writes, ...row] });
-    if (cursor !== null) this.#cursor = cursor;
+    if (cursor === null) return;
+    this.#cursor = cursor;
+    if (isBack) this.#generation++;
   }
 
   async #writesOf(events: readonly VenuefiveEvent[], slots: SlotStates): Promise<StateWrite[]> {

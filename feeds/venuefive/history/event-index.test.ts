@@ -134,6 +134,47 @@ describe("the index of events", () => {
     expect(index.status()).toMatchObject({ cursorBlock: 120, eventCount: 21, retractedCount: 0 });
   });
 
+  it("takes nothing back for the only one that is believed where more of the others show what it has", async () => {
+    const [other, one, two] = [new Node(100), new Node(100), new Node(100)];
+    const nodes = [other, one, two];
+    let believed: readonly Node[] = nodes;
+    const { index, pass } = indexOf(nodes, createMemoryStore(), 95, () => believed);
+    await index.start();
+    await pass(0);
+    [other.forkAt, other.safe] = [98, 104];
+    // The others had no time to answer the last looks at the head.
+    believed = [other];
+    await pass(10_000);
+    expect(index.status()).toMatchObject({
+      cursorBlock: 100,
+      problem: "endpoints differ on block 100",
+      retractedCount: 0,
+    });
+    for (const node of [one, two]) node.safe = 101;
+    believed = [one, two];
+    await pass(LATER_MS);
+    expect(index.status()).toMatchObject({ cursorBlock: 101, eventCount: 7, retractedCount: 0, problem: null });
+  });
+
+  it("forgets the safe head of an endpoint that is not believed any more", async () => {
+    const [wrong, right] = [new Node(100), new Node(100)];
+    const nodes = [wrong, right];
+    let believed: readonly Node[] = nodes;
+    const { index, pass } = indexOf(nodes, createMemoryStore(), 99, () => believed);
+    await index.start();
+    await pass(0);
+    wrong.slip = 9_000_000;
+    await pass(2_000);
+    expect(index.status()).toMatchObject({ behindBlocks: 8_999_900 });
+    believed = [right];
+    right.safe = 101;
+    await pass(LATER_MS);
+    expect(index.status()).toMatchObject({ cursorBlock: 101, behindBlocks: 0, problem: null });
+    right.safe = 102;
+    await pass(2_000);
+    expect(index.status()).toMatchObject({ cursorBlock: 102, behindBlocks: 0, problem: null });
+  });
+
   describe("without a first block of its own", () => {
     const begun = async (nodes: readonly Node[], waitMs = 0): Promise<ReturnType<EventIndex["status"]>> => {
       const { index, pass } = indexOf(nodes, createMemoryStore());

@@ -67,7 +67,7 @@ function begin(): VenuefiveHistory {
     ...{
       chainId: world.chainId,
       addresses: world.addresses,
-      chain: new RpcHistoryChain(pool, () => pool.endpoints),
+      chain: new RpcHistoryChain(pool, async () => pool.endpoints),
       store,
     },
     symbolOf: (pairIndex) => (pairIndex === BTC ? "BTC" : `PAIR_${pairIndex}`),

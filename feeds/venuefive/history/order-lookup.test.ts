@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
-import { createMemoryStore } from "../../../engine/storage/test/memory-store.js";
+import { createMemoryStore, type MemoryStore } from "../../../engine/storage/test/memory-store.js";
 import { type ChainAnswer, type ChainTransaction, failedAnswer, type HistoryEndpoint } from "./chain-port.js";
 import type { Tail } from "./chain-tail.js";
 import { LogDecoder } from "./decode-logs.js";
@@ -45,6 +45,8 @@ interface Scene {
   /** What each endpoint has of the transaction. */
   readonly receipts?: readonly ChainAnswer<ChainTransaction | null>[];
   readonly isKnown?: boolean;
+  /** Before anybody looks. */
+  readonly prepare?: (store: MemoryStore, book: EventBook) => Promise<void>;
 }
 
 const NOTHING_LATER = (): ChainAnswer<Tail> => ({ kind: "value", value: { events: [], toBlock: 120 } });
@@ -57,7 +59,8 @@ const receiptOf = (...events: readonly VenuefiveEvent[]): ChainAnswer<ChainTrans
   };
 };
 
-async function lookup({ kept = [], tail = NOTHING_LATER, receipts = [NO_RECEIPT], isKnown = false }: Scene) {
+async function lookup(scene: Scene) {
+  const { kept = [], tail = NOTHING_LATER, receipts = [NO_RECEIPT], isKnown = false, prepare } = scene;
   const store = createMemoryStore();
   const book = new EventBook(store, KEYS);
   await book.begin({ block: SINCE, timeMs: SINCE * 2_000 }, hashOf(SINCE - 1));
@@ -87,6 +90,7 @@ async function lookup({ kept = [], tail = NOTHING_LATER, receipts = [NO_RECEIPT]
     },
     ...{ symbolOf: () => "BTC", isDollarBased: () => false, seenAtMs: () => 7, clock: new VirtualClock() },
   });
+  await prepare?.(store, book);
   return async (orderId: string, address: string | null = null) => {
     const read = await found.find(orderId, address, OPTIONS);
     return read.ok ? read.value : read.code;
@@ -206,6 +210,33 @@ describe("the look for an order", () => {
       },
     });
     expect(await always("1:0:95", TRADER)).toBe("VENUE_ERROR");
+  });
+
+  it("reads again also where it begins while the store is about to keep that blocks vanished", async () => {
+    const placed = event(PLACED, 95);
+    let release = (): void => {};
+    let taking: Promise<number> | null = null;
+    const find = await lookup({
+      kept: [event(CANCELED, 60), placed],
+      async prepare(store, book) {
+        const held = new Promise<void>((resolve) => {
+          release = resolve;
+        });
+        await new Promise<void>((reached) => {
+          store.gate = () => {
+            reached();
+            return held;
+          };
+          taking = book.takeBack(null);
+        });
+      },
+      async tail(from) {
+        release();
+        await taking;
+        return from <= placed.block ? later(placed)() : later()();
+      },
+    });
+    expect(await find("1:0:95", TRADER)).toMatchObject({ order: { orderId: "1:0:95", status: "OPEN" } });
   });
 
   it("has the end of an order that the index has open", async () => {

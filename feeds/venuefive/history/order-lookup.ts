@@ -212,7 +212,9 @@ export class OrderLookup {
     let none: ChainAnswer<T> | null = null;
     let failure: FailedAnswer | null = null;
     const { chain } = this.#parts;
-    const believed = await chain.believed();
+    const half = partOf(deadline, 0, 2);
+    if (half === null) return NO_TIME;
+    const believed = await chain.believed(half);
     const endpoints = [...new Set([...believed, ...(await chain.endpoints())])];
     for (const [index, endpoint] of endpoints.entries()) {
       const part = partOf(deadline, index, endpoints.length);

@@ -36,7 +36,7 @@ async function endpointOf(
     server.stop();
     await pool.close(0);
   });
-  const [endpoint] = await new RpcHistoryChain(pool, () => pool.endpoints).endpoints();
+  const [endpoint] = await new RpcHistoryChain(pool, async () => pool.endpoints).endpoints();
   if (endpoint === undefined) throw new Error("no endpoint");
   return { endpoint, server };
 }
@@ -119,7 +119,7 @@ describe("the endpoints of the history", () => {
       for (const server of [broken, well]) server.stop();
       await pool.close(0);
     });
-    const chain = new RpcHistoryChain(pool, () => pool.endpoints);
+    const chain = new RpcHistoryChain(pool, async () => pool.endpoints);
     const before = await chain.endpoints();
     for (const endpoint of before) await endpoint.header(7, OPTIONS);
     expect(await chain.endpoints()).toEqual(before.toReversed());

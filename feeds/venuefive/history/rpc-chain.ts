@@ -28,10 +28,10 @@ const ANSWER_TOO_LARGE = "answer too large";
 
 export class RpcHistoryChain implements HistoryChain {
   readonly #pool: Pick<RpcPool, "each">;
-  readonly #believed: () => readonly RpcEndpoint[];
+  readonly #believed: (options: CallOptions) => Promise<readonly RpcEndpoint[]>;
   readonly #known = new Map<RpcEndpoint, HistoryEndpoint>();
 
-  constructor(pool: Pick<RpcPool, "each">, believed: () => readonly RpcEndpoint[]) {
+  constructor(pool: Pick<RpcPool, "each">, believed: (options: CallOptions) => Promise<readonly RpcEndpoint[]>) {
     this.#pool = pool;
     this.#believed = believed;
   }
@@ -43,8 +43,9 @@ export class RpcHistoryChain implements HistoryChain {
     return inOrder.map((endpoint) => this.#of(endpoint));
   }
 
-  async believed(): Promise<readonly HistoryEndpoint[]> {
-    return this.#believed().map((endpoint) => this.#of(endpoint));
+  async believed(options: CallOptions): Promise<readonly HistoryEndpoint[]> {
+    const believed = await this.#believed(options);
+    return believed.map((endpoint) => this.#of(endpoint));
   }
 
   #of(endpoint: RpcEndpoint): HistoryEndpoint {
