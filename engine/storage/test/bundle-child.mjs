@@ -44,7 +44,10 @@ function ownUrls() {
     renderChunk(code, { fileName }) {
       const place = new RegExp(`"${OWN_URL}(.+?)${OWN_URL}"`, "g");
       const up = "../".repeat(fileName.split("/").length - 1) || "./";
-      return code.replace(place, (_, path) => `new URL(${JSON.stringify(`${up}${path}`)}, import.meta.url).href`);
+      return code.replace(place, (_, path) =>
+        // Of a program itself, with what it was started with.
+        path === fileName ? "import.meta.url" : `new URL(${JSON.stringify(`${up}${path}`)}, import.meta.url).href`,
+      );
     },
   };
 }
