@@ -43,7 +43,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: "sends again as soon as the history shows nothing",
     wrong: /withdrawal of .* took effect 2 times/,
-    from: 5,
+    from: 31,
     plant: sendsAgainAtOnce,
   },
   {
@@ -116,7 +116,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: "does not hand out again what a reorg took away",
     wrong: /deposit of .* is (broadcast|unknown)/,
-    from: 5,
+    from: 12,
     plant: () =>
       stepping((right) => ({
         looked: (row, index, seen, nowMs) => {
