@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { createSystemClock } from "../../engine/domain/clock.js";
 import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
 import { RECORD_TABLES } from "../../engine/storage/records/schema.js";
@@ -23,17 +23,16 @@ interface Written {
   readonly kept: KeptState;
 }
 
-let place: string;
-let directory: string;
-beforeEach(() => {
-  place = mkdtempSync(join(tmpdir(), "unwind-kept-"));
-  directory = join(place, "data");
-});
-afterEach(() => {
+const place = mkdtempSync(join(tmpdir(), "unwind-kept-"));
+afterAll(() => {
   rmSync(place, { recursive: true, force: true });
 });
 
-describe("a folder of an earlier format", () => {
+/** Of a data folder, which one test has for itself. */
+const newPath = (): string => join(mkdtempSync(join(place, "of-test-")), "data");
+
+/** Each stop waits for a record that nobody takes, so several go at once. */
+describe.concurrent("a folder of an earlier format", () => {
   it("is there for each format before this one", () => {
     const formats = [0, ...FORMAT_STEPS.map(({ format }) => format)].slice(0, -1);
     expect(FOLDERS).toEqual(formats.map((format) => `format-${format}`));
@@ -43,6 +42,7 @@ describe("a folder of an earlier format", () => {
     "%s is read as the program that wrote it read it, twice",
     async (name) => {
       const packed = join(FIXTURES, name);
+      const directory = newPath();
       const { atMs, kept } = JSON.parse(readFileSync(join(packed, "kept.json"), "utf8")) as Written;
       const routeIds = Object.keys(kept.executions);
       expect(routeIds.length).toBeGreaterThan(0);
@@ -57,6 +57,7 @@ describe("a folder of an earlier format", () => {
   );
 
   it.each(FOLDERS)("%s is refused by every program that is older, once this one has opened it", async (name) => {
+    const directory = newPath();
     unpackFolder(join(FIXTURES, name), directory);
     const clock = createSystemClock();
     await openLmdbStore({ directory, clock }).close();
@@ -68,6 +69,7 @@ describe("a folder of an earlier format", () => {
   });
 
   it.each(FOLDERS.slice(1))("%s is of the format that it is named after", async (name) => {
+    const directory = newPath();
     unpackFolder(join(FIXTURES, name), directory);
     const clock = createSystemClock();
     const format = Number(name.slice("format-".length));
