@@ -17,6 +17,7 @@ import type { Random } from "../../engine/domain/random.js";
 import type { CallOptions } from "../../engine/ports.js";
 import type { RpcEndpoint } from "../shared/chain/rpc-endpoint.js";
 import { RpcPool, type RpcPoolOptions } from "../shared/chain/rpc-pool.js";
+import { monoMs } from "../shared/net/weight-window.js";
 import { AccountReader } from "./account/reader.js";
 import { BlockTimes } from "./chain/block-times.js";
 import { ContractCalls, type ReadAddresses } from "./chain/contract-calls.js";
@@ -62,6 +63,8 @@ export const BODY_BYTES_MAX = 48 * 1024 * 1024;
 /** Blocks come every two seconds. */
 const STALE_MS = 30_000;
 const CLOSE_GRACE_MS = 1_000;
+/** As often as the head is looked for anyway. */
+const LOOK_AGAIN_MS = 1_000;
 
 export class VenuefiveRoom implements ClientSignedRoom {
   readonly venue = "venuefive";
@@ -176,10 +179,19 @@ export function createVenuefiveRoom(parts: VenuefiveRoomParts): ClientSignedRoom
   return new VenuefiveRoom(parts);
 }
 
-/** One look that found nobody may have been one at a server that lags: a read of the state looks again too. */
+/**
+ * One look that found nobody may have been one at a server that lags: a read of the state looks again too. One for all who
+ * ask within LOOK_AGAIN_MS: the looks are ours, and the share of nobody who asks bounds them.
+ */
 function believedBy(heads: ChainHeads, clock: Clock): Parameters<VenuefiveRoomParts["createHistory"]>[2] {
+  let startedAtMs = Number.NEGATIVE_INFINITY;
+  let again = Promise.resolve();
   return async ({ timeoutMs }) => {
-    if (heads.problem !== null) await within(clock, heads.look(), timeoutMs);
+    if (heads.problem !== null) {
+      const nowMs = monoMs(clock);
+      if (nowMs - startedAtMs >= LOOK_AGAIN_MS) [startedAtMs, again] = [nowMs, heads.look()];
+      await within(clock, again, timeoutMs);
+    }
     return heads.problem === null ? heads.sources().map(({ endpoint }) => endpoint) : [];
   };
 }
