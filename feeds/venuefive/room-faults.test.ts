@@ -320,28 +320,34 @@ describe("endpoints of venuefive with different blocks at one height", () => {
     expect(await positions(stand)).toMatchObject({ ok: true, block: await tip() });
   });
 
-  it("are believed soon after they agree again, however many looked for an order meanwhile", async () => {
-    const POLL_MS = 5_000;
-    let believed: Parameters<VenuefiveRoomParts["createHistory"]>[2] = async () => [];
-    const createHistory: VenuefiveRoomParts["createHistory"] = (_pool, _isDollarBased, given) => {
-      believed = given;
-      return noHistory();
-    };
-    const clock = new VirtualClock(Date.now());
-    const common = { callsPerMinute: 300, clock, random: createSeededRandom(1), logger: silentLogger };
-    const connect: VenuefiveRoomParts["connect"] = (url, place) =>
-      connectRpc(url, { ...common, name: `chain.${place}`, connectTimeoutMs: 60_000 });
-    const stand = await started(2, {
-      ...{ clock, prepare: first(forkedFrom(1)), parts: { pollMs: POLL_MS, createHistory, connect } },
-    });
-    const ask = () => stand.settled(believed({ timeoutMs: 100, lane: "read" }));
-    for (let order = 0; order < 60; order++) expect(await ask()).toEqual([]);
-    at(stand.proxies, 0).twist = null;
-    const sinceMs = clock.wallMs();
-    await stand.holds(() => states(stand).every((state) => state === "up") && stand.room.status().block !== null);
-    expect(clock.wallMs() - sinceMs).toBeLessThanOrEqual(2 * POLL_MS);
-    expect((await ask()).length).toBe(2);
-  });
+  it.each(["looked for an order", "read a wallet"])(
+    "are believed soon after they agree again, however many %s",
+    async (what) => {
+      const POLL_MS = 5_000;
+      let believed: Parameters<VenuefiveRoomParts["createHistory"]>[2] = async () => [];
+      const createHistory: VenuefiveRoomParts["createHistory"] = (_pool, _isDollarBased, given) => {
+        believed = given;
+        return noHistory();
+      };
+      const clock = new VirtualClock(Date.now());
+      const common = { callsPerMinute: 300, clock, random: createSeededRandom(1), logger: silentLogger };
+      const connect: VenuefiveRoomParts["connect"] = (url, place) =>
+        connectRpc(url, { ...common, name: `chain.${place}`, connectTimeoutMs: 60_000 });
+      const stand = await started(2, {
+        ...{ clock, prepare: first(forkedFrom(1)), parts: { pollMs: POLL_MS, createHistory, connect } },
+      });
+      const options = { timeoutMs: 100, lane: "read" } as const;
+      const read = () => stand.room.readPositions(one.address, options);
+      const ask = (): Promise<unknown> => stand.settled(what === "read a wallet" ? read() : believed(options));
+      for (let asked = 0; asked < 60; asked++) await ask();
+      expect(await stand.settled(believed(options))).toEqual([]);
+      at(stand.proxies, 0).twist = null;
+      const sinceMs = clock.wallMs();
+      await stand.holds(() => states(stand).every((state) => state === "up") && stand.room.status().block !== null);
+      expect(clock.wallMs() - sinceMs).toBeLessThanOrEqual(2 * POLL_MS);
+      expect((await stand.settled(believed(options))).length).toBe(2);
+    },
+  );
 
   it("of three the one that is alone is named, and not read", async () => {
     const stand = await started(3, {
