@@ -17,10 +17,10 @@ import type { Random } from "../../engine/domain/random.js";
 import type { CallOptions } from "../../engine/ports.js";
 import type { RpcEndpoint } from "../shared/chain/rpc-endpoint.js";
 import { RpcPool, type RpcPoolOptions } from "../shared/chain/rpc-pool.js";
-import { monoMs } from "../shared/net/weight-window.js";
 import { AccountReader } from "./account/reader.js";
 import { BlockTimes } from "./chain/block-times.js";
 import { ContractCalls, type ReadAddresses } from "./chain/contract-calls.js";
+import { ExtraLooks } from "./chain/extra-looks.js";
 import { ChainHeads } from "./chain/heads.js";
 import { PinnedReads } from "./chain/pinned-reads.js";
 import { dollarBasedBy, GuardedHistory, type HistoryPart } from "./history-guard.js";
@@ -63,8 +63,6 @@ export const BODY_BYTES_MAX = 48 * 1024 * 1024;
 /** Blocks come every two seconds. */
 const STALE_MS = 30_000;
 const CLOSE_GRACE_MS = 1_000;
-/** As often as the head is looked for anyway. */
-const LOOK_AGAIN_MS = 1_000;
 
 export class VenuefiveRoom implements ClientSignedRoom {
   readonly venue = "venuefive";
@@ -85,10 +83,11 @@ export class VenuefiveRoom implements ClientSignedRoom {
     const endpoints = this.#pool.endpoints.map((endpoint, index) => ({ endpoint, host: hostOf(rpcUrls[index]) }));
     this.#heads = new ChainHeads({ chainId, endpoints, clock, logger, pollMs, lagBlocksMax });
     const heads = this.#heads;
-    const reads = new PinnedReads(heads, clock);
+    const looks = new ExtraLooks(heads, clock);
+    const reads = new PinnedReads(heads, looks, clock);
     const calls = new ContractCalls(parts.addresses);
     this.#guard = new PairGuard({ map, calls, reads, heads, clock, logger, everyBlocks: pairsEveryBlocks });
-    const past = parts.createHistory(this.#pool, dollarBasedBy(this.#guard), believedBy(heads, clock));
+    const past = parts.createHistory(this.#pool, dollarBasedBy(this.#guard), believedBy(heads, looks, clock));
     const history = new GuardedHistory(past, this.#guard, clock);
     this.#history = history;
     const times = new BlockTimes(reads);
@@ -179,19 +178,14 @@ export function createVenuefiveRoom(parts: VenuefiveRoomParts): ClientSignedRoom
   return new VenuefiveRoom(parts);
 }
 
-/**
- * One look that found nobody may have been one at a server that lags: a read of the state looks again too. One for all who
- * ask within LOOK_AGAIN_MS: the looks are ours, and the share of nobody who asks bounds them.
- */
-function believedBy(heads: ChainHeads, clock: Clock): Parameters<VenuefiveRoomParts["createHistory"]>[2] {
-  let startedAtMs = Number.NEGATIVE_INFINITY;
-  let again = Promise.resolve();
+/** One look that found nobody may have been one at a server that lags: a read of the state looks again too. */
+function believedBy(
+  heads: ChainHeads,
+  looks: ExtraLooks,
+  clock: Clock,
+): Parameters<VenuefiveRoomParts["createHistory"]>[2] {
   return async ({ timeoutMs }) => {
-    if (heads.problem !== null) {
-      const nowMs = monoMs(clock);
-      if (nowMs - startedAtMs >= LOOK_AGAIN_MS) [startedAtMs, again] = [nowMs, heads.look()];
-      await within(clock, again, timeoutMs);
-    }
+    if (heads.problem !== null) await within(clock, looks.look(), timeoutMs);
     return heads.problem === null ? heads.sources().map(({ endpoint }) => endpoint) : [];
   };
 }
