@@ -147,6 +147,47 @@ describe("an endpoint that names blocks of a time to come, each below the last",
   });
 });
 
+describe("an endpoint that names a later time of a block that others have too", () => {
+  const LATER_S = 50;
+  const later = (block: object): object => {
+    const { timestamp } = block as { readonly timestamp: string };
+    return { ...block, timestamp: `0x${(Number(timestamp) + LATER_S).toString(16)}` };
+  };
+  const below: Twist = async ({ method, params }, result) => {
+    if (method !== "eth_getBlockByNumber" || result === null) return undefined;
+    if (params[0] !== "latest") return later(result as object);
+    const number = `0x${((await tip()) - 1).toString(16)}`;
+    return later((await world.chain.rpc("eth_getBlockByNumber", [number, false])) as object);
+  };
+
+  async function besideTwoOthers() {
+    const stand = await started(3);
+    const [proxy] = stand.proxies;
+    if (proxy === undefined) throw new Error("there is no endpoint");
+    proxy.twist = below;
+    for (let count = 0; count < 3; count++) await goesOn(stand, 2_000);
+    return { stand, proxy };
+  }
+
+  it("takes nothing of what the two others say", async () => {
+    const { stand } = await besideTwoOthers();
+    expect(states(stand).slice(1)).toEqual(["up", "up"]);
+    expect(await positions(stand)).toMatchObject({ ok: true, block: await tip() });
+  });
+
+  it("has no block shown by its word alone", async () => {
+    const { stand, proxy } = await besideTwoOthers();
+    const farAbove = above(FAR);
+    proxy.twist = async (call, result) => {
+      const block = await farAbove(call, result);
+      return block === undefined ? below(call, result) : later(block as object);
+    };
+    for (let count = 0; count < 3; count++) await goesOn(stand, 2_000);
+    expect(stand.room.status()).toMatchObject({ state: "LIVE", block: await tip() });
+    expect(await positions(stand)).toMatchObject({ ok: true, block: await tip() });
+  });
+});
+
 describe("an endpoint that is far behind two others", () => {
   const behind = (blocks: number): Twist =>
     laggingTwist((method, params) => world.chain.rpc(method, params), blocks, 0);
