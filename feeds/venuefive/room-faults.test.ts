@@ -338,7 +338,7 @@ describe("endpoints of venuefive with different blocks at one height", () => {
       });
       const options = { timeoutMs: 100, lane: "read" } as const;
       const read = () => stand.room.readPositions(one.address, options);
-      const ask = (): Promise<unknown> => stand.settled(what === "read a wallet" ? read() : believed(options));
+      const ask = (): Promise<unknown> => stand.settled<unknown>(what === "read a wallet" ? read() : believed(options));
       for (let asked = 0; asked < 60; asked++) await ask();
       expect(await stand.settled(believed(options))).toEqual([]);
       at(stand.proxies, 0).twist = null;

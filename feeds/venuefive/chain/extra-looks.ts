@@ -29,7 +29,7 @@ export class ExtraLooks {
     if (this.#running !== null && startedAtMs - this.#running.startedAtMs < SHARED_MS) return this.#running.ended;
     if (this.#made.used(startedAtMs) >= LOOKS_MAX) return this.#running?.ended ?? Promise.resolve();
     this.#made.add(startedAtMs, 1);
-    const ended = this.#heads.look().finally(() => {
+    const ended: Promise<void> = this.#heads.look().finally(() => {
       if (this.#running?.ended === ended) this.#running = null;
     });
     this.#running = { startedAtMs, ended };
