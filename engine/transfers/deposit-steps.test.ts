@@ -215,6 +215,15 @@ describe("the steps of a deposit", () => {
     expect(again).toMatchObject({ state: "unknown", reason: null });
   });
 
+  it("say so no more of a row that an earlier program left so", () => {
+    const both = sent(dearer(sent(begun(mined(sent(begun(CREATED), 0), 0)), 1), 1, PRICE, 3), 1);
+    const lost = looked(both, 1, { standing: { kind: "open", isKnown: false }, taken: null }, 4);
+    const left: DepositRow = { ...lost, state: "unknown", reason: "NOT_SHOWN" };
+    const gone = looked(left, 1, { standing: { kind: "open", isKnown: false }, taken: null }, 6);
+    expect(gone).toMatchObject({ state: "unknown", reason: null });
+    expect(looked(gone, 1, { standing: { kind: "open", isKnown: false }, taken: null }, 7)).toBe(gone);
+  });
+
   it("keep the outcome of a deposit unknown that no endpoint took, whatever its approval shows", () => {
     const approved = mined(sent(begun(CREATED), 0), 0);
     const second = signed(begun(approved), 1, { signature: SIGNATURE, hash: hashOf(1, 1) }, 2);

@@ -254,12 +254,13 @@ function openAgain(row: DepositRow, index: number, isKnown: boolean, nowMs: numb
   if (step === undefined) return row;
   const isLost = !isKnown && step.versions.some(({ isTaken }) => isTaken);
   const isFound = isKnown && row.state !== "broadcast" && isNewestSent(row, index);
-  if (step.mined === null && !isLost && !isFound) return row;
+  // There is no block any more that does not show it; while the reason lasts, no price is raised.
+  const isDoubted = row.reason === "NOT_SHOWN" && isNewestSent(row, index);
+  if (step.mined === null && !isLost && !isFound && !isDoubted) return row;
   const versions = isLost ? step.versions.map((version) => ({ ...version, isTaken: false })) : step.versions;
   const next = withStep(row, index, { ...step, mined: null, versions }, nowMs);
   if (isFound) return { ...next, state: "broadcast", reason: null, reasonText: "" };
-  // There is no block any more that does not show it; while the reason lasts, no price is raised.
-  return row.reason === "NOT_SHOWN" && isNewestSent(row, index) ? { ...next, reason: null } : next;
+  return isDoubted ? { ...next, reason: null } : next;
 }
 
 /**

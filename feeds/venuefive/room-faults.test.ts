@@ -3,8 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTrader, type VenuefiveTrader } from "../../bench/sim/venuefive/test/trader.js";
 import { startVenuefive, type VenuefiveWorld } from "../../bench/sim/venuefive/world.js";
 import type { ChainRead } from "../../engine/client-signed-room.js";
-import type { VirtualClock } from "../../engine/domain/virtual-clock.js";
+import { silentLogger } from "../../engine/domain/logger.js";
+import { createSeededRandom } from "../../engine/domain/random.js";
+import { VirtualClock } from "../../engine/domain/virtual-clock.js";
+import { connectRpc } from "../shared/chain/rpc-connection.js";
 import type { RpcPool } from "../shared/chain/rpc-pool.js";
+import type { VenuefiveRoomParts } from "./room.js";
 import { noHistory } from "./test/no-history.js";
 import { READ, type RoomStand, type RoomStandOptions, startRoomStand } from "./test/room-stand.js";
 import type { Fault, ProxiedCall, RpcProxy, Twist } from "./test/rpc-proxy.js";
@@ -315,6 +319,35 @@ describe("endpoints of venuefive with different blocks at one height", () => {
     expect(states(stand)).toEqual(["lagging", "up"]);
     expect(await positions(stand)).toMatchObject({ ok: true, block: await tip() });
   });
+
+  it.each(["looked for an order", "read a wallet"])(
+    "are believed soon after they agree again, however many %s",
+    async (what) => {
+      const POLL_MS = 5_000;
+      let believed: Parameters<VenuefiveRoomParts["createHistory"]>[2] = async () => [];
+      const createHistory: VenuefiveRoomParts["createHistory"] = (_pool, _isDollarBased, given) => {
+        believed = given;
+        return noHistory();
+      };
+      const clock = new VirtualClock(Date.now());
+      const common = { callsPerMinute: 300, clock, random: createSeededRandom(1), logger: silentLogger };
+      const connect: VenuefiveRoomParts["connect"] = (url, place) =>
+        connectRpc(url, { ...common, name: `chain.${place}`, connectTimeoutMs: 60_000 });
+      const stand = await started(2, {
+        ...{ clock, prepare: first(forkedFrom(1)), parts: { pollMs: POLL_MS, createHistory, connect } },
+      });
+      const options = { timeoutMs: 100, lane: "read" } as const;
+      const read = () => stand.room.readPositions(one.address, options);
+      const ask = (): Promise<unknown> => stand.settled<unknown>(what === "read a wallet" ? read() : believed(options));
+      for (let asked = 0; asked < 60; asked++) await ask();
+      expect(await stand.settled(believed(options))).toEqual([]);
+      at(stand.proxies, 0).twist = null;
+      const sinceMs = clock.wallMs();
+      await stand.holds(() => states(stand).every((state) => state === "up") && stand.room.status().block !== null);
+      expect(clock.wallMs() - sinceMs).toBeLessThanOrEqual(2 * POLL_MS);
+      expect((await stand.settled(believed(options))).length).toBe(2);
+    },
+  );
 
   it("of three the one that is alone is named, and not read", async () => {
     const stand = await started(3, {

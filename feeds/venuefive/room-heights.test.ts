@@ -116,6 +116,8 @@ describe("a block far above the chain", () => {
     expect(states(stand)).toEqual(["up", "lagging"]);
     const [first] = stand.proxies;
     if (first !== undefined) first.fault = (_, response) => response.destroy() !== undefined;
+    // A look that was under way may be answered yet, with what is mined meanwhile.
+    await stand.holds(() => states(stand)[0] === "down");
     await goesOn(stand, CONTRADICTED_MS);
     expect(await positions(stand)).toMatchObject({ ok: false });
     expect(stand.room.status()).toMatchObject({ state: "STALE", block: height + 21 });
@@ -144,6 +146,47 @@ describe("an endpoint that names blocks of a time to come, each below the last",
     await stand.atTip();
     expect(await positions(stand)).toMatchObject({ ok: true, block: await tip() });
     expect(states(stand)[1]).toBe("up");
+  });
+});
+
+describe("an endpoint that names a later time of a block that others have too", () => {
+  const LATER_S = 50;
+  const later = (block: object): object => {
+    const { timestamp } = block as { readonly timestamp: string };
+    return { ...block, timestamp: `0x${(Number(timestamp) + LATER_S).toString(16)}` };
+  };
+  const below: Twist = async ({ method, params }, result) => {
+    if (method !== "eth_getBlockByNumber" || result === null) return undefined;
+    if (params[0] !== "latest") return later(result as object);
+    const number = `0x${((await tip()) - 1).toString(16)}`;
+    return later((await world.chain.rpc("eth_getBlockByNumber", [number, false])) as object);
+  };
+
+  async function besideTwoOthers() {
+    const stand = await started(3);
+    const [proxy] = stand.proxies;
+    if (proxy === undefined) throw new Error("there is no endpoint");
+    proxy.twist = below;
+    for (let count = 0; count < 3; count++) await goesOn(stand, 2_000);
+    return { stand, proxy };
+  }
+
+  it("takes nothing of what the two others say", async () => {
+    const { stand } = await besideTwoOthers();
+    expect(states(stand).slice(1)).toEqual(["up", "up"]);
+    expect(await positions(stand)).toMatchObject({ ok: true, block: await tip() });
+  });
+
+  it("has no block shown by its word alone", async () => {
+    const { stand, proxy } = await besideTwoOthers();
+    const farAbove = above(FAR);
+    proxy.twist = async (call, result) => {
+      const block = await farAbove(call, result);
+      return block === undefined ? below(call, result) : later(block as object);
+    };
+    for (let count = 0; count < 3; count++) await goesOn(stand, 2_000);
+    expect(stand.room.status()).toMatchObject({ state: "LIVE", block: await tip() });
+    expect(await positions(stand)).toMatchObject({ ok: true, block: await tip() });
   });
 });
 

@@ -20,6 +20,7 @@ import { RpcPool, type RpcPoolOptions } from "../shared/chain/rpc-pool.js";
 import { AccountReader } from "./account/reader.js";
 import { BlockTimes } from "./chain/block-times.js";
 import { ContractCalls, type ReadAddresses } from "./chain/contract-calls.js";
+import { ExtraLooks } from "./chain/extra-looks.js";
 import { ChainHeads } from "./chain/heads.js";
 import { PinnedReads } from "./chain/pinned-reads.js";
 import { dollarBasedBy, GuardedHistory, type HistoryPart } from "./history-guard.js";
@@ -82,10 +83,11 @@ export class VenuefiveRoom implements ClientSignedRoom {
     const endpoints = this.#pool.endpoints.map((endpoint, index) => ({ endpoint, host: hostOf(rpcUrls[index]) }));
     this.#heads = new ChainHeads({ chainId, endpoints, clock, logger, pollMs, lagBlocksMax });
     const heads = this.#heads;
-    const reads = new PinnedReads(heads, clock);
+    const looks = new ExtraLooks(heads, clock);
+    const reads = new PinnedReads(heads, looks, clock);
     const calls = new ContractCalls(parts.addresses);
     this.#guard = new PairGuard({ map, calls, reads, heads, clock, logger, everyBlocks: pairsEveryBlocks });
-    const past = parts.createHistory(this.#pool, dollarBasedBy(this.#guard), believedBy(heads, clock));
+    const past = parts.createHistory(this.#pool, dollarBasedBy(this.#guard), believedBy(heads, looks, clock));
     const history = new GuardedHistory(past, this.#guard, clock);
     this.#history = history;
     const times = new BlockTimes(reads);
@@ -177,9 +179,13 @@ export function createVenuefiveRoom(parts: VenuefiveRoomParts): ClientSignedRoom
 }
 
 /** One look that found nobody may have been one at a server that lags: a read of the state looks again too. */
-function believedBy(heads: ChainHeads, clock: Clock): Parameters<VenuefiveRoomParts["createHistory"]>[2] {
+function believedBy(
+  heads: ChainHeads,
+  looks: ExtraLooks,
+  clock: Clock,
+): Parameters<VenuefiveRoomParts["createHistory"]>[2] {
   return async ({ timeoutMs }) => {
-    if (heads.problem !== null) await within(clock, heads.look(), timeoutMs);
+    if (heads.problem !== null) await within(clock, looks.look(), timeoutMs);
     return heads.problem === null ? heads.sources().map(({ endpoint }) => endpoint) : [];
   };
 }

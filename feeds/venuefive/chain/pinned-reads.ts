@@ -11,6 +11,7 @@ import { BATCH_MS_MAX, type RpcCall, type RpcResult } from "../../shared/chain/r
 import { toQuantity } from "../../shared/chain/rpc-wire.js";
 import { Deadline } from "../../shared/net/deadline.js";
 import { blockCall, readHeadBlock } from "./head-wire.js";
+import type { ExtraLooks } from "./extra-looks.js";
 import type { ChainHead, ChainHeads } from "./heads.js";
 import type { WatchedEndpoint } from "./watched-endpoint.js";
 
@@ -36,10 +37,12 @@ const UNKNOWN_BLOCK = /header not found|block not found|unknown block|BlockOutOf
 
 export class PinnedReads {
   readonly #heads: ChainHeads;
+  readonly #looks: ExtraLooks;
   readonly #clock: Clock;
 
-  constructor(heads: ChainHeads, clock: Clock) {
+  constructor(heads: ChainHeads, looks: ExtraLooks, clock: Clock) {
     this.#heads = heads;
+    this.#looks = looks;
     this.#clock = clock;
   }
 
@@ -48,7 +51,7 @@ export class PinnedReads {
     const first = await this.#atHead(ask, deadline);
     // The chain may have gone on from another block meanwhile: one look, and the same at what is the head then.
     if (first.ok || !first.isMoved) return first.ok ? first : first.failure;
-    await within(this.#clock, this.#heads.look(), Math.max(0, deadline.leftMs()));
+    await within(this.#clock, this.#looks.look(), Math.max(0, deadline.leftMs()));
     const second = await this.#atHead(ask, deadline);
     return second.ok ? second : second.failure;
   }

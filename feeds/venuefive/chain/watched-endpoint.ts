@@ -89,13 +89,15 @@ export class WatchedEndpoint {
 
   /**
    * The height of a block of the other that is no older than a block which this one has named above it. Where both have
-   * it, or this one has none there, this one is wrong of its height: blocks have later times, the higher they are. Null:
-   * there is none, as where the other lags.
+   * it, or this one has none there, this one is wrong of its height: blocks have later times, the higher they are. Of one
+   * block with two times one of the two is wrong, and nothing follows from it. Null: there is none, as where the other lags.
    */
   outdoneAt(other: WatchedEndpoint): number | null {
     const named = [...this.#named].filter(([, { hash }]) => hash !== null);
     const isOutdone = (height: number): boolean => {
       const its = other.#named.get(height);
+      const own = this.#named.get(height);
+      if (own !== undefined && own.hash === its?.hash && own.timeMs !== its.timeMs) return false;
       return its !== undefined && named.some(([above, { timeMs }]) => above > height && timeMs <= its.timeMs);
     };
     return other.heights().find((height) => this.#named.has(height) && isOutdone(height)) ?? null;

@@ -1,7 +1,7 @@
 /**
  * One step after the other along the chain: reads the next range at one endpoint and keeps its events with the cursor.
- * Those that are believed at the head are asked in turn. What is kept is taken back only where more of them show another block at the cursor than the
- * one that is kept; while they differ evenly, nothing moves.
+ * Those that are believed at the head are asked in turn. What is kept is taken back only where more of all endpoints show
+ * another block at the cursor than the one that is kept; while they differ evenly, nothing moves.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Logger } from "../../../engine/domain/logger.js";
@@ -191,17 +191,24 @@ export class ChainFollower {
     return { kind: "progress" };
   }
 
-  /** Who is right of those that show another block at the cursor than we have, and those that do not. */
+  /**
+   * Who is right of those that show another block at the cursor than we have, and those that do not. Also one that is not
+   * believed now counts for what it shows: one of another chain shows neither block.
+   */
   async #fork(endpoints: readonly HistoryEndpoint[], forked: readonly HistoryEndpoint[]): Promise<Step> {
     const cursor = this.#cursor();
     const ours = hashAt(cursor);
-    let sameCount = 0;
+    const shown = new Map<HistoryEndpoint, string>();
     for (const endpoint of endpoints) {
       const header = await endpoint.header(cursor.block, CALL);
-      if (header.kind === "value" && header.value?.hash === ours) sameCount++;
+      if (header.kind === "value" && header.value !== null) shown.set(endpoint, header.value.hash);
     }
+    const theirs = new Set(forked.flatMap((one) => shown.get(one) ?? []).filter((hash) => hash !== ours));
+    const others = endpoints.filter((one) => !forked.includes(one));
+    const sameCount = endpoints.filter((one) => shown.get(one) === ours).length;
+    const otherCount = forked.length + others.filter((one) => theirs.has(shown.get(one) ?? "")).length;
     const [witness] = forked;
-    if (witness === undefined || sameCount >= forked.length)
+    if (witness === undefined || sameCount >= otherCount)
       return failedAnswer("FORKED", `endpoints differ on block ${cursor.block}`);
     const point = await forkPoint(witness, cursor.checkpoints);
     if (point.kind === "failed") return point;

@@ -134,6 +134,20 @@ describe("the index of events", () => {
     expect(index.status()).toMatchObject({ cursorBlock: 120, eventCount: 21, retractedCount: 0 });
   });
 
+  it("takes back what most show otherwise, also where one of these alone is believed", async () => {
+    const [other, one, two] = [new Node(100), new Node(100), new Node(100)];
+    const nodes = [other, one, two];
+    let believed: readonly Node[] = nodes;
+    const { index, pass } = indexOf(nodes, createMemoryStore(), 95, () => believed);
+    await index.start();
+    await pass(0);
+    for (const node of [other, one]) [node.forkAt, node.safe] = [98, 104];
+    believed = [other];
+    await pass(LATER_MS);
+    expect(index.status()).toMatchObject({ cursorBlock: 104, eventCount: 10, problem: null });
+    expect(index.status().retractedCount).toBeGreaterThan(0);
+  });
+
   it("takes nothing back for the only one that is believed where more of the others show what it has", async () => {
     const [other, one, two] = [new Node(100), new Node(100), new Node(100)];
     const nodes = [other, one, two];
