@@ -11,7 +11,7 @@ import type { RpcPool } from "../shared/chain/rpc-pool.js";
 import type { VenuefiveRoomParts } from "./room.js";
 import { noHistory } from "./test/no-history.js";
 import { READ, type RoomStand, type RoomStandOptions, startRoomStand } from "./test/room-stand.js";
-import type { Fault, ProxiedCall, RpcProxy, Twist } from "./test/rpc-proxy.js";
+import { anotherHash, type Fault, type ProxiedCall, type RpcProxy, type Twist } from "./test/rpc-proxy.js";
 
 const BTC = 1;
 /** What the connections are given to end. */
@@ -96,7 +96,7 @@ const forkedFrom =
   ({ method }, result) => {
     const block = result as { number: string; hash: string } | null;
     if (method !== "eth_getBlockByNumber" || block === null || Number(block.number) < height) return undefined;
-    return { ...block, hash: `0xf0${block.hash.slice(4)}` };
+    return { ...block, hash: anotherHash(block.hash) };
   };
 
 describe("an endpoint of venuefive", () => {

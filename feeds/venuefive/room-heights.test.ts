@@ -4,7 +4,7 @@ import { startTrader, type VenuefiveTrader } from "../../bench/sim/venuefive/tes
 import { startVenuefive, type VenuefiveWorld } from "../../bench/sim/venuefive/world.js";
 import { laggingTwist } from "./test/lagging-endpoint.js";
 import { READ, type RoomStand, startRoomStand } from "./test/room-stand.js";
-import type { RpcProxy, Twist } from "./test/rpc-proxy.js";
+import { anotherHash, type RpcProxy, type Twist } from "./test/rpc-proxy.js";
 
 const FAR = 1_000_000;
 /** Longer than a height is held that everybody contradicts. */
@@ -30,7 +30,7 @@ const above =
     if (method !== "eth_getBlockByNumber" || params[0] !== "latest") return undefined;
     const block = result as { readonly number: string; readonly hash: string };
     const number = `0x${(Number(block.number) + blocks).toString(16)}`;
-    return { ...block, number, hash: `0xf0${block.hash.slice(4)}`, ...fields };
+    return { ...block, number, hash: anotherHash(block.hash), ...fields };
   };
 
 async function started(count: number, twist: Twist | null = null): Promise<RoomStand> {

@@ -18,6 +18,11 @@ export type Fault = (calls: readonly ProxiedCall[], response: ServerResponse) =>
 /** Changes one answer, or promises to; undefined: it stays. */
 export type Twist = (call: ProxiedCall, result: unknown) => unknown;
 
+/** Of another block: never the same one, whatever it begins with. */
+export function anotherHash(hash: string): string {
+  return `0x${hash[2] === "f" ? "e" : "f"}${hash.slice(3)}`;
+}
+
 export class RpcProxy {
   /** By request: the methods in it. */
   readonly requests: (readonly ProxiedCall[])[] = [];
