@@ -5,10 +5,13 @@
 import {
   type Account,
   type Address,
+  assertCurrentChain,
+  type Chain,
   type Client,
   type Hex,
   keccak256,
   type LocalAccount,
+  numberToHex,
   type Transaction,
 } from "viem";
 import {
@@ -19,7 +22,6 @@ import {
   getTransaction,
   getTransactionCount,
   sendRawTransaction,
-  sendTransaction,
 } from "viem/actions";
 import type { ChainReader } from "./chain-reader.js";
 import { type ContractCall, callData } from "./contract-calls.js";
@@ -60,6 +62,7 @@ export interface SentTransaction {
 
 /** For what the state changes between the estimate and the block. */
 const GAS_MARGIN_PERCENT = 125n;
+const ONCE = { retryCount: 0 };
 /** By the client that reads, and by account: the lowest nonce that is free for certain. A node that lags gives one out twice. */
 const freeNonces = new WeakMap<Client, Map<string, number>>();
 
@@ -170,19 +173,16 @@ export async function seenByWallet(
 /** The wallet chooses nonce and gas, shows the order to its user, and sends. */
 async function sendByWallet(
   config: TradingConfig,
-  { client, account }: Signer,
-  { call, data }: Pick<SentTransaction, "call" | "data">,
+  { client, address }: Signer,
+  sent: Pick<SentTransaction, "call" | "data">,
   { stage, onLate }: Pick<SendRequest, "stage" | "onLate">,
 ): Promise<Hex> {
-  const { address: to, value } = call;
-  // The chain goes along: viem compares it with the wallet's once more, right before the wallet asks.
-  const chain = { id: config.chainId };
-  const work = sendTransaction(client, { account, chain, to, data, value } as never);
+  const work = askToSend(config, client, address, sent);
   let hash: Hex | typeof TIMED_OUT;
   try {
     hash = await within(config.clock, config.timeouts.signMs, work);
   } catch (error) {
-    throw walletRefusal(error, stage);
+    throw walletRefusal(error, stage, "unknown", isOfSeveral(client));
   }
   if (hash !== TIMED_OUT) return hash;
   // A late refusal changes nothing of what was reported.
@@ -191,6 +191,23 @@ async function sendByWallet(
     ...{ outcome: "unknown", stage },
   });
 }
+
+/** By one request: viem's own action sends again by another method after errors that do not say that nothing has left. */
+async function askToSend(
+  { chainId }: TradingConfig,
+  client: Client,
+  from: Address,
+  { call, data }: Pick<SentTransaction, "call" | "data">,
+): Promise<Hex> {
+  // Once more, right before the wallet asks.
+  assertCurrentChain({ chain: { id: chainId } as Chain, currentChainId: await getChainId(client) });
+  const { address: to, value } = call;
+  const request = { from, to, data, value: numberToHex(value), chainId: numberToHex(chainId) };
+  return client.request({ method: "eth_sendTransaction", params: [request] }, ONCE);
+}
+
+/** The first of several may have taken what the last one refuses, whose error is the only one that is shown. */
+const isOfSeveral = ({ transport }: Client): boolean => transport.type === "fallback";
 
 /** Signed here, so the hash is known before anything leaves. */
 async function sendSigned(
@@ -216,7 +233,7 @@ async function sendSigned(
   const hash = keccak256(signed);
   const sending = sendRawTransaction(client, { serializedTransaction: signed });
   const answer = await within<unknown>(clock, timeouts.readMs, sending).catch((error: unknown) => {
-    if (isNodeRefusal(error)) throw nodeRefusal(error, stage);
+    if (isNodeRefusal(error) && !isOfSeveral(client)) throw nodeRefusal(error, stage);
     return error;
   });
   const cause = answer === TIMED_OUT ? undefined : answer;
@@ -270,16 +287,17 @@ function beforeSending(error: unknown, stage: VenuefiveStage): VenuefiveTradeErr
 function walletRefusal(
   error: unknown,
   stage: VenuefiveStage,
-  otherwise: "notSent" | "unknown" = "unknown",
+  otherwise: "notSent" | "unknown",
+  ofSeveral = false,
 ): VenuefiveTradeError {
   if (isUserRejection(error))
     return new VenuefiveTradeError("USER_REJECTED", "the request was rejected in the wallet", { stage, cause: error });
-  if (isUnauthorized(error)) return disconnected(shortText(error), { stage, cause: error });
+  if (!ofSeveral && isUnauthorized(error)) return disconnected(shortText(error), { stage, cause: error });
   if (isDisconnection(error)) return disconnected(shortText(error), { outcome: otherwise, stage, cause: error });
   if (isWrongChain(error))
     return new VenuefiveTradeError("WRONG_CHAIN", "the wallet is on another chain", { stage, cause: error });
-  if (isWithoutFunds(error)) return withoutGas(error, stage);
-  if (isNodeRefusal(error) || isRefusedRequest(error) || otherwise === "notSent") return nodeRefusal(error, stage);
+  const isRefused = isNodeRefusal(error) || isRefusedRequest(error) || isWithoutFunds(error);
+  if (otherwise === "notSent" || (isRefused && !ofSeveral)) return nodeRefusal(error, stage);
   return new VenuefiveTradeError("SEND_UNKNOWN", `the wallet failed, and may have sent: ${shortText(error)}`, {
     ...{ outcome: "unknown", stage, cause: error },
   });
