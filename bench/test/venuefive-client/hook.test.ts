@@ -3,6 +3,7 @@
 import { act, cleanup, render, renderHook } from "@testing-library/react";
 import { createElement, type ReactNode, StrictMode, useCallback, useEffect } from "react";
 import { renderToString } from "react-dom/server";
+import { decodeFunctionData } from "viem";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   type UseVenuefiveTradeParameters,
@@ -10,8 +11,9 @@ import {
   useVenuefiveTrade,
   VenuefiveProvider,
 } from "../../../client/react/index.js";
+import { TRADING } from "../../../client/venuefive/contract-calls.js";
 import { startVenuefive, type VenuefiveWorld } from "../../sim/venuefive/world.js";
-import { ORDER, refusal, startStand } from "./stand.js";
+import { FEE_WEI, ORDER, refusal, type SignedCall, startStand } from "./stand.js";
 
 const REJECTED = Object.assign(new Error("User rejected the request."), { code: 4001 });
 const OPERATIONS = [
@@ -256,6 +258,21 @@ describe("the hook of venuefive", () => {
     await act(() => own.result.current.openPosition(ORDER));
     expect(flags(own.result.current)).toEqual(only("success"));
     expect(flags(result.current)).toEqual(only("error"));
+  });
+
+  it("leaves the provider's options where its own are undefined, and has no wallet where that is", async () => {
+    const { options, wallet } = await startStand(world);
+    const wrapper = ({ children }: { children: ReactNode }) =>
+      createElement(VenuefiveProvider, { config: { ...options, pairs: { BTC: 2 }, symbolGuard: false }, children });
+    const { result } = hook({ pairs: undefined, executionFeeWei: undefined, onSuccess: undefined }, wrapper);
+    await act(() => result.current.openPosition(ORDER));
+    const { data, value } = wallet.asked.at(-1) as SignedCall;
+    const [trade] = decodeFunctionData({ abi: TRADING, data }).args as readonly [{ readonly pairIndex: bigint }];
+    expect({ pairIndex: trade.pairIndex, value }).toEqual({ pairIndex: 2n, value: FEE_WEI });
+    // The provider's would be another account than the one that is being connected.
+    const early = hook({ walletClient: undefined }, wrapper);
+    const error = await act(() => refusal(early.result.current.openPosition(ORDER)));
+    expect(error).toMatchObject({ code: "WALLET_DISCONNECTED", outcome: "notSent" });
   });
 
   it("says what is missing where it has neither options nor a provider", async () => {
