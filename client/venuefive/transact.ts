@@ -12,7 +12,6 @@ import { checkedWaitFor, type TradingConfig, type WaitFor } from "./options.js";
 import { usdcText } from "./quantities.js";
 import { eventOf, type ExpectedEvent, WAITING_ORDER } from "./receipt-events.js";
 import { notFollowed, type SentBefore, sentBefore } from "./resume.js";
-import { isWithoutFunds, revertReason } from "./rpc-errors.js";
 import { nextTurn } from "./send-turns.js";
 import type { OnStep, VenuefiveOperation, VenuefiveStep } from "./steps.js";
 import { typedError, VenuefiveTradeError, type VenuefiveStage, withFacts } from "./trade-error.js";
@@ -221,11 +220,9 @@ export class Transact {
       await this.#reader.node.simulate(call, address);
       return null;
     } catch (error) {
-      const reason = revertReason(error);
-      if (reason === undefined || isWithoutFunds(error)) throw unavailable(error);
-      return new VenuefiveTradeError("REVERTED", `the contract refuses: ${reason ?? "it gives no reason"}`, {
-        ...{ stage, details: { reason, isSimulated: true }, cause: error },
-      });
+      const refusal = unavailable(error, stage);
+      if (refusal.code === "REVERTED") return refusal;
+      throw refusal;
     }
   }
 

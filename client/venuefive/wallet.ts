@@ -23,6 +23,7 @@ import {
   getTransactionCount,
   sendRawTransaction,
 } from "viem/actions";
+import { unavailable, withoutGas } from "./chain-node.js";
 import type { ChainReader } from "./chain-reader.js";
 import { type ContractCall, callData } from "./contract-calls.js";
 import type { TradingConfig } from "./options.js";
@@ -35,7 +36,6 @@ import {
   isUserRejection,
   isWithoutFunds,
   isWrongChain,
-  revertReason,
   shortText,
 } from "./rpc-errors.js";
 import { type VenuefiveErrorFacts, VenuefiveTradeError, type VenuefiveStage } from "./trade-error.js";
@@ -221,9 +221,9 @@ async function sendSigned(
   const { address: to, value } = call;
   const work = prepared(config, client, account, { to, data, value });
   const request = await within(clock, timeouts.readMs, work).catch((error: unknown) => {
-    throw beforeSending(error, stage);
+    throw unavailable(error, stage);
   });
-  if (request === TIMED_OUT) throw beforeSending(new Error("no answer of the node"), stage);
+  if (request === TIMED_OUT) throw unavailable(new Error("no answer of the node"), stage);
   const signing = account.signTransaction(request as never);
   const signed = await within(clock, timeouts.signMs, signing).catch((error: unknown) => {
     throw walletRefusal(error, stage, "notSent");
@@ -269,20 +269,6 @@ async function prepared(
   } as const;
 }
 
-/** What fails here fails before a signature. */
-function beforeSending(error: unknown, stage: VenuefiveStage): VenuefiveTradeError {
-  const reason = revertReason(error);
-  if (reason !== undefined)
-    return new VenuefiveTradeError("REVERTED", `the contract refuses: ${reason ?? "no reason"}`, {
-      ...{ stage, details: { reason, isSimulated: true }, cause: error },
-    });
-  if (isWithoutFunds(error)) return withoutGas(error, stage);
-  return new VenuefiveTradeError("CHAIN_UNAVAILABLE", `nothing was signed: ${shortText(error)}`, {
-    stage,
-    cause: error,
-  });
-}
-
 /** `otherwise`: the outcome of an error that does not say what became of the request. */
 function walletRefusal(
   error: unknown,
@@ -304,15 +290,12 @@ function walletRefusal(
 }
 
 function nodeRefusal(error: unknown, stage: VenuefiveStage): VenuefiveTradeError {
-  if (isWithoutFunds(error)) return withoutGas(error, stage);
+  if (isWithoutFunds(error)) return withoutGas({ stage, cause: error });
   return new VenuefiveTradeError("SEND_REFUSED", `the transaction was not taken: ${shortText(error)}`, {
     stage,
     cause: error,
   });
 }
-
-const withoutGas = (error: unknown, stage: VenuefiveStage): VenuefiveTradeError =>
-  new VenuefiveTradeError("INSUFFICIENT_GAS", "the account cannot pay the gas and the fee", { stage, cause: error });
 
 function disconnected(message: string, facts: VenuefiveErrorFacts = {}): VenuefiveTradeError {
   return new VenuefiveTradeError("WALLET_DISCONNECTED", message, facts);
