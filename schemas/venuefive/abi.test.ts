@@ -12,6 +12,7 @@ const CONTRACT_OF = {
   MULTICALL_ABI: "Multicall",
   PAIR_STORAGE_ABI: "PairStorage",
   USDC_ABI: "USDC",
+  USDC_ALLOWANCE_ABI: "USDC",
 } as const satisfies Record<keyof typeof ABIS, string>;
 
 describe("the contracts of venuefive", () => {

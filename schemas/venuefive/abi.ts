@@ -89,12 +89,17 @@ export const PAIR_STORAGE_ABI = [
   "function pairsCount() view returns (uint256)",
 ] as const;
 
-export const USDC_ABI = [
-  "event Approval(address indexed owner, address indexed spender, uint256 value)",
-  "event Transfer(address indexed from, address indexed to, uint256 value)",
+/** Of USDC, what trading takes: a page loads no more. */
+export const USDC_ALLOWANCE_ABI = [
   "function allowance(address owner, address spender) view returns (uint256)",
   "function approve(address spender, uint256 value) returns (bool)",
   "function balanceOf(address account) view returns (uint256)",
+] as const;
+
+export const USDC_ABI = [
+  "event Approval(address indexed owner, address indexed spender, uint256 value)",
+  "event Transfer(address indexed from, address indexed to, uint256 value)",
+  ...USDC_ALLOWANCE_ABI,
   "function decimals() view returns (uint8)",
   "function name() view returns (string)",
   "function symbol() view returns (string)",
