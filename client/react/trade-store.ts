@@ -5,6 +5,7 @@
 import {
   createVenuefiveTrading,
   type OpenPositionResult,
+  type OperationOptions,
   type VenuefiveOperation,
   type VenuefiveStepEvent,
   VenuefiveTradeError,
@@ -109,53 +110,45 @@ export class TradeStore {
 
   /** They keep their identity for as long as the component is there. */
   readonly operations: VenuefiveTrading = {
-    openPosition: (parameters, options) =>
-      this.#call("openPosition", parameters, (trading, onStep) =>
-        trading.openPosition(parameters, { ...options, onStep: both(options?.onStep, onStep) }),
-      ),
-    closePosition: (parameters, options) =>
-      this.#call("closePosition", parameters, (trading, onStep) =>
-        trading.closePosition(parameters, { ...options, onStep: both(options?.onStep, onStep) }),
-      ),
+    openPosition: this.#operation("openPosition"),
+    closePosition: this.#operation("closePosition"),
     closeBySymbol: (symbol, direction, options) =>
-      this.#call("closeBySymbol", { symbol, direction }, (trading, onStep) =>
-        trading.closeBySymbol(symbol, direction, { ...options, onStep: both(options?.onStep, onStep) }),
+      this.#call("closeBySymbol", { symbol, direction }, options, (trading, own) =>
+        trading.closeBySymbol(symbol, direction, own),
       ),
-    cancelLimitOrder: (parameters, options) =>
-      this.#call("cancelLimitOrder", parameters, (trading, onStep) =>
-        trading.cancelLimitOrder(parameters, { ...options, onStep: both(options?.onStep, onStep) }),
-      ),
-    updateLimitOrder: (parameters, options) =>
-      this.#call("updateLimitOrder", parameters, (trading, onStep) =>
-        trading.updateLimitOrder(parameters, { ...options, onStep: both(options?.onStep, onStep) }),
-      ),
-    updateMargin: (parameters, options) =>
-      this.#call("updateMargin", parameters, (trading, onStep) =>
-        trading.updateMargin(parameters, { ...options, onStep: both(options?.onStep, onStep) }),
-      ),
-    updateTpAndSl: (parameters, options) =>
-      this.#call("updateTpAndSl", parameters, (trading, onStep) =>
-        trading.updateTpAndSl(parameters, { ...options, onStep: both(options?.onStep, onStep) }),
-      ),
+    cancelLimitOrder: this.#operation("cancelLimitOrder"),
+    updateLimitOrder: this.#operation("updateLimitOrder"),
+    updateMargin: this.#operation("updateMargin"),
+    updateTpAndSl: this.#operation("updateTpAndSl"),
     resume: (txHash, options) =>
-      this.#call("resume", { txHash }, (trading, onStep) =>
-        trading.resume(txHash, { ...options, onStep: both(options?.onStep, onStep) }),
-      ),
+      this.#call("resume", { txHash }, options, (trading, own) => trading.resume(txHash, own)),
   };
+
+  /** Of those that take their parameters as one object. */
+  #operation<K extends Exclude<VenuefiveOperation, "closeBySymbol" | "resume">>(name: K): VenuefiveTrading[K] {
+    const operation = (parameters: never, options?: OperationOptions): Promise<VenuefiveTradeData> =>
+      this.#call<VenuefiveTradeData>(name, parameters, options, (trading, own) => trading[name](parameters, own));
+    return operation as VenuefiveTrading[K];
+  }
 
   async #call<T extends VenuefiveTradeData>(
     operation: VenuefiveOperation,
     parameters: unknown,
-    work: (trading: VenuefiveTrading, onStep: StepListener) => Promise<T>,
+    options: OperationOptions | undefined,
+    work: (trading: VenuefiveTrading, options: OperationOptions) => Promise<T>,
   ): Promise<T> {
     const generation = ++this.#generation;
     const variables = { operation, parameters };
     const update = (facts: Partial<Facts>): void => {
       if (generation === this.#generation) this.#set(withFlags({ ...this.#state, ...facts }));
     };
+    const onStep = (event: VenuefiveStepEvent): unknown => {
+      update({ steps: [...this.#state.steps, event] });
+      return options?.onStep?.(event);
+    };
     update({ ...IDLE, status: "pending", variables, submittedAt: Date.now() });
     try {
-      const data = await work(this.#trading(), (event) => update({ steps: [...this.#state.steps, event] }));
+      const data = await work(this.#trading(), { ...options, onStep });
       update({ status: "success", data });
       callListener(() => this.#options.onSuccess?.(data, variables));
       callListener(() => this.#options.onSettled?.(data, null, variables));
@@ -182,13 +175,4 @@ export class TradeStore {
     this.#state = state;
     for (const listener of this.#listeners) listener();
   }
-}
-
-type StepListener = (event: VenuefiveStepEvent) => void;
-
-function both(own: StepListener | undefined, ours: StepListener): StepListener {
-  return (event) => {
-    ours(event);
-    return own?.(event);
-  };
 }

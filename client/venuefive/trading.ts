@@ -316,14 +316,15 @@ class Trading implements VenuefiveTrading {
     });
   }
 
-  #checkOracle(): void {
-    if (this.#config.getPriceUpdate === null) throw withoutPrice("the option getPriceUpdate is not set");
+  #checkOracle(): NonNullable<TradingConfig["getPriceUpdate"]> {
+    const { getPriceUpdate } = this.#config;
+    if (getPriceUpdate === null) throw withoutPrice("the option getPriceUpdate is not set");
+    return getPriceUpdate;
   }
 
   /** Empty bytes would silently leave the stop loss as it is. */
   async #priceUpdate(pairIndex: number): Promise<PriceUpdate> {
-    const { getPriceUpdate } = this.#config;
-    if (getPriceUpdate === null) throw withoutPrice("the option getPriceUpdate is not set");
+    const getPriceUpdate = this.#checkOracle();
     const update = await this.#reader.node
       .within(Promise.resolve().then(() => getPriceUpdate(pairIndex)))
       .catch((cause: unknown) => {
