@@ -47,14 +47,20 @@ export class ChainNode {
 
   /** Waits until reads are of all that was noted: several nodes may answer under one address, some of them late. */
   async caughtUp(): Promise<void> {
-    const { clock, timeouts } = this.#config;
     const newest = newestBlocks.get(this.#client) ?? 0n;
+    if (newest > 0n && !(await this.shows(async () => (await this.blockNumber()) >= newest)))
+      throw new VenuefiveTradeError("CHAIN_UNAVAILABLE", `the node is behind block ${newest}, which it has shown`);
+  }
+
+  /** False where it does not within the time that reads may be behind. */
+  async shows(isShown: () => Promise<boolean>): Promise<boolean> {
+    const { clock, timeouts } = this.#config;
     const endMs = clock.monoMs() + timeouts.lagMs;
-    while (newest > 0n && (await this.blockNumber()) < newest) {
-      if (clock.monoMs() >= endMs)
-        throw new VenuefiveTradeError("CHAIN_UNAVAILABLE", `the node is behind block ${newest}, which it has shown`);
+    while (!(await isShown())) {
+      if (clock.monoMs() >= endMs) return false;
       await pause(clock, timeouts.pollMs);
     }
+    return true;
   }
 
   gasPrice(): Promise<bigint> {

@@ -15,9 +15,17 @@ import { notFollowed, type SentBefore, sentBefore } from "./resume.js";
 import { nextTurn } from "./send-turns.js";
 import type { OnStep, VenuefiveOperation, VenuefiveStep } from "./steps.js";
 import { typedError, VenuefiveTradeError, type VenuefiveStage, withFacts } from "./trade-error.js";
-import { connectedSigner, nonceUsed, send, type SentTransaction, type Signer, walletAddress } from "./wallet.js";
+import {
+  connectedSigner,
+  nonceCounted,
+  nonceUnused,
+  nonceUsed,
+  send,
+  type SentTransaction,
+  type Signer,
+  walletAddress,
+} from "./wallet.js";
 import { callListener } from "./call-listener.js";
-import { pause } from "./within.js";
 
 /** Of one call, in the place of what was set for all. */
 export interface OperationOptions {
@@ -73,6 +81,7 @@ export class Transact {
     try {
       signer = await connectedSigner(this.#config, this.#reader, address);
       await this.#reader.node.caughtUp();
+      await nonceCounted(this.#config, this.#reader, address);
       plan = await prepare(signer, this.#step);
       sent = await this.#sent(signer, plan);
     } catch (error) {
@@ -192,22 +201,20 @@ export class Transact {
 
   /** A node that lags behind the approval's receipt refuses for want of it; that passes. */
   async #takenAfterApproval(signer: Signer, { call, spendsE6 }: TransactionPlan): Promise<ContractCall> {
-    const { clock, timeouts } = this.#config;
-    const endMs = clock.monoMs() + timeouts.lagMs;
-    for (;;) {
-      const allowance = await this.#reader.allowance(signer.address);
-      if (allowance >= spendsE6) {
-        const made = await call();
-        const refusal = await this.#refusal(made, signer);
-        if (refusal === null) return made;
-        if (!isAboutAllowance(refusal)) throw refusal;
-      }
-      if (clock.monoMs() >= endMs)
-        throw new VenuefiveTradeError("INSUFFICIENT_ALLOWANCE", "the chain shows no allowance that is large enough", {
-          details: { allowance: usdcText(allowance), needed: usdcText(spendsE6) },
-        });
-      await pause(clock, timeouts.pollMs);
-    }
+    let allowance = 0n;
+    let made = null as ContractCall | null;
+    const isTaken = await this.#reader.node.shows(async () => {
+      allowance = await this.#reader.allowance(signer.address);
+      if (allowance < spendsE6) return false;
+      made = await call();
+      const refusal = await this.#refusal(made, signer);
+      if (refusal !== null && !isAboutAllowance(refusal)) throw refusal;
+      return refusal === null;
+    });
+    if (isTaken && made !== null) return made;
+    throw new VenuefiveTradeError("INSUFFICIENT_ALLOWANCE", "the chain shows no allowance that is large enough", {
+      details: { allowance: usdcText(allowance), needed: usdcText(spendsE6) },
+    });
   }
 
   /** Null: the contract would take it. Throws where the chain gives no answer. */
@@ -248,7 +255,8 @@ export class Transact {
       },
       (error: unknown) => {
         // Reverted, cancelled or replaced: in a block all the same.
-        if (error instanceof VenuefiveTradeError && error.outcome === "failed") nonceUsed(this.#config, sent);
+        const isUsed = error instanceof VenuefiveTradeError && error.outcome === "failed";
+        (isUsed ? nonceUsed : nonceUnused)(this.#config, sent);
         throw error;
       },
     );

@@ -138,11 +138,10 @@ export async function send(
   const sent = { call, data: callData(call), from: signer.address, afterBlock };
   if (signer.account.type === "local") {
     const account = signer.account as LocalAccount;
-    const { chainId } = config;
     try {
       return { ...sent, ...(await sendSigned(config, signer.client, account, sent, stage)) };
     } catch (error) {
-      account.nonceManager?.reset({ address: signer.address, chainId });
+      nonceUnused(config, sent);
       throw error;
     }
   }
@@ -155,6 +154,18 @@ export function nonceUsed(config: TradingConfig, { from, nonce }: SentTransactio
   const ofChain = freeNonces.get(config.publicClient) ?? new Map<string, number>();
   freeNonces.set(config.publicClient, ofChain);
   ofChain.set(from.toLowerCase(), Math.max(freeNonce(config, from), nonce + 1));
+}
+
+/** Nothing with this nonce is known to be on its way: a nonce manager would leave a gap, behind which nothing is mined. */
+export function nonceUnused({ walletClient, chainId }: TradingConfig, { from }: Pick<SentTransaction, "from">): void {
+  (walletClient?.account as LocalAccount | undefined)?.nonceManager?.reset({ address: from, chainId });
+}
+
+/** Waits until the node counts what was seen in a block. What it does not count then, the chain has undone. */
+export async function nonceCounted(config: TradingConfig, { node }: ChainReader, address: Address): Promise<void> {
+  const free = freeNonce(config, address);
+  if (free > 0 && !(await node.shows(async () => (await node.minedCount(address)) >= free)))
+    freeNonces.get(config.publicClient)?.delete(address.toLowerCase());
 }
 
 const freeNonce = ({ publicClient }: TradingConfig, address: Address): number =>
