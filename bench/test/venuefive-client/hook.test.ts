@@ -275,6 +275,21 @@ describe("the hook of venuefive", () => {
     expect(error).toMatchObject({ code: "WALLET_DISCONNECTED", outcome: "notSent" });
   });
 
+  it("does not report a hash as never sent that it cannot follow yet", async () => {
+    const { options } = await startStand(world);
+    const txHash = `0x${"ab".repeat(32)}` as const;
+    // As after a reload, before the page has its client, and where an option is wrong.
+    for (const wrong of [{ publicClient: undefined }, { pairs: { btc: 1 } }]) {
+      const { result } = hook({ ...options, ...wrong });
+      const error = await act(() => refusal(result.current.resume(txHash)));
+      expect(error).toMatchObject({ code: "INVALID_OPTIONS", outcome: "unknown", txHash });
+      expect(result.current.error).toBe(error);
+    }
+    const { result } = hook(options);
+    const error = await act(() => refusal(result.current.resume("0x12")));
+    expect(error).toMatchObject({ code: "INVALID_PARAMETERS", outcome: "notSent", txHash: null });
+  });
+
   it("says what is missing where it has neither options nor a provider", async () => {
     expect(() => render(createElement(Page, {}))).toThrow("pass publicClient and walletClient");
     // React shows the error of a render.
