@@ -13,6 +13,7 @@ import {
   type VenuefiveTradingOptions,
 } from "../venuefive/index.js";
 import { callListener } from "../venuefive/call-listener.js";
+import { notFollowed } from "../venuefive/resume.js";
 import { typedError } from "../venuefive/trade-error.js";
 
 export type VenuefiveTradeData = OpenPositionResult | `0x${string}`;
@@ -121,7 +122,7 @@ export class TradeStore {
     updateMargin: this.#operation("updateMargin"),
     updateTpAndSl: this.#operation("updateTpAndSl"),
     resume: (txHash, options) =>
-      this.#call("resume", { txHash }, options, (trading, own) => trading.resume(txHash, own)),
+      this.#call("resume", { txHash }, options, (trading, own) => trading.resume(txHash, own), txHash),
   };
 
   /** Of those that take their parameters as one object. */
@@ -136,6 +137,7 @@ export class TradeStore {
     parameters: unknown,
     options: OperationOptions | undefined,
     work: (trading: VenuefiveTrading, options: OperationOptions) => Promise<T>,
+    sentBefore?: `0x${string}`,
   ): Promise<T> {
     const generation = ++this.#generation;
     const variables = { operation, parameters };
@@ -154,7 +156,7 @@ export class TradeStore {
       callListener(() => this.#options.onSettled?.(data, null, variables));
       return data;
     } catch (thrown) {
-      const error = typedError(thrown);
+      const error = sentBefore === undefined ? typedError(thrown) : notFollowed(thrown, sentBefore);
       update({ status: "error", error });
       callListener(() => this.#options.onError?.(error, variables));
       callListener(() => this.#options.onSettled?.(undefined, error, variables));

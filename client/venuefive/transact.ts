@@ -11,7 +11,7 @@ import { type Mined, TransactionFollower } from "./follow.js";
 import { checkedWaitFor, type TradingConfig, type WaitFor } from "./options.js";
 import { usdcText } from "./quantities.js";
 import { eventOf, type ExpectedEvent, WAITING_ORDER } from "./receipt-events.js";
-import { notFollowed, type SentBefore, sentBefore } from "./resume.js";
+import { sentBefore } from "./resume.js";
 import { nextTurn } from "./send-turns.js";
 import type { OnStep, VenuefiveOperation, VenuefiveStep } from "./steps.js";
 import { typedError, VenuefiveTradeError, type VenuefiveStage, withFacts } from "./trade-error.js";
@@ -98,15 +98,9 @@ export class Transact {
 
   /** It takes no turn, since it asks for no signature. */
   async resume(txHash: Hex): Promise<Hex> {
-    let signer: Signer;
-    let before: SentBefore;
-    try {
-      signer = await connectedSigner(this.#config, this.#reader, await walletAddress(this.#config, this.#reader));
-      before = await sentBefore(this.#config, this.#reader, signer, txHash);
-    } catch (error) {
-      throw notFollowed(error, txHash);
-    }
-    return this.#concluded(signer, before.expects, this.#mined(before.sent, "trade"));
+    const signer = await connectedSigner(this.#config, this.#reader, await walletAddress(this.#config, this.#reader));
+    const { sent, expects } = await sentBefore(this.#config, this.#reader, signer, txHash);
+    return this.#concluded(signer, expects, this.#mined(sent, "trade"));
   }
 
   async #sent(signer: Signer, plan: TransactionPlan): Promise<SentTransaction> {
