@@ -72,6 +72,17 @@ describe("a wallet that has sent and then fails", () => {
   });
 });
 
+describe("a wallet that answers with no hash", () => {
+  it.each([null, "", "0x", { hash: "0x1" }])("but with %j has an unknown outcome, at once", async (answer) => {
+    const stand = await startApproved(world);
+    stand.wallet.next = () => Promise.resolve(answer as never);
+    const error = await refusal(stand.trading.openPosition(ORDER, { waitFor: "sent" }));
+    expect(error).toMatchObject({ code: "SEND_UNKNOWN", outcome: "unknown", txHash: null });
+    expect(stand.steps.map(({ step }) => step)).toEqual(["sign"]);
+    expect((await stand.trading.openPosition(ORDER, { waitFor: "sent" })).txHash).toMatch(/^0x/);
+  });
+});
+
 describe("a signed transaction that the first of two nodes takes without an answer", () => {
   it.each(["transaction underpriced: tip is too low", "insufficient funds for gas * price + value"])(
     "and that the second refuses with %j has an unknown outcome and its hash",
