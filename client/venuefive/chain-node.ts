@@ -140,7 +140,7 @@ export function unavailable(error: unknown, stage: VenuefiveStage = "trade"): Ve
   if (isWithoutFunds(error)) return withoutGas(facts);
   const reason = revertReason(error);
   if (reason !== undefined)
-    return new VenuefiveTradeError("REVERTED", `the contract refuses: ${reason ?? "it gives no reason"}`, {
+    return new VenuefiveTradeError("REVERTED", `the contract refuses: ${reason ?? "no reason is known"}`, {
       ...facts,
       details: { reason, isSimulated: true },
     });

@@ -9,6 +9,7 @@ import {
   type Chain,
   type Client,
   type Hex,
+  isHash,
   keccak256,
   type LocalAccount,
   numberToHex,
@@ -214,7 +215,9 @@ async function askToSend(
   assertCurrentChain({ chain: { id: chainId } as Chain, currentChainId: await getChainId(client) });
   const { address: to, value } = call;
   const request = { from, to, data, value: numberToHex(value), chainId: numberToHex(chainId) };
-  return client.request({ method: "eth_sendTransaction", params: [request] }, ONCE);
+  const hash = await client.request({ method: "eth_sendTransaction", params: [request] }, ONCE);
+  if (!isHash(hash)) throw new Error("it gave no hash");
+  return hash;
 }
 
 /** The first of several may have taken what the last one refuses, whose error is the only one that is shown. */
