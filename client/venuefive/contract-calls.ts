@@ -2,7 +2,7 @@
 import { type Abi, type Address, encodeFunctionData, type Hex, parseAbi } from "viem";
 import {
   MULTICALL_ABI,
-  PAIR_STORAGE_ABI,
+  PAIR_NAMES_ABI,
   TRADING_ABI,
   TRADING_CALLBACKS_ABI,
   TRADING_STORAGE_ABI,
@@ -13,7 +13,7 @@ import type { CheckedOpen } from "./open-order.js";
 export const TRADING = /* @__PURE__ */ parseAbi(TRADING_ABI);
 export const TRADING_STORAGE = /* @__PURE__ */ parseAbi(TRADING_STORAGE_ABI);
 export const TRADING_CALLBACKS = /* @__PURE__ */ parseAbi(TRADING_CALLBACKS_ABI);
-export const PAIR_STORAGE = /* @__PURE__ */ parseAbi(PAIR_STORAGE_ABI);
+export const PAIR_STORAGE = /* @__PURE__ */ parseAbi(PAIR_NAMES_ABI);
 export const MULTICALL = /* @__PURE__ */ parseAbi(MULTICALL_ABI);
 export const USDC = /* @__PURE__ */ parseAbi(USDC_ALLOWANCE_ABI);
 
