@@ -17,7 +17,7 @@ import type { ContractCall } from "./contract-calls.js";
 import type { TradingConfig } from "./options.js";
 import { isNotFound, isWithoutContract, isWithoutFunds, revertReason, shortText } from "./rpc-errors.js";
 import { type VenuefiveErrorFacts, VenuefiveTradeError, type VenuefiveStage } from "./trade-error.js";
-import { pause, TIMED_OUT, within } from "./within.js";
+import { isShown, TIMED_OUT, within } from "./within.js";
 
 /** By client, over all that is made of it: the newest block that has something of an account of this page's. */
 const newestBlocks = new WeakMap<Client, bigint>();
@@ -48,19 +48,8 @@ export class ChainNode {
   /** Waits until reads are of all that was noted: several nodes may answer under one address, some of them late. */
   async caughtUp(): Promise<void> {
     const newest = newestBlocks.get(this.#client) ?? 0n;
-    if (newest > 0n && !(await this.shows(async () => (await this.blockNumber()) >= newest)))
+    if (newest > 0n && !(await isShown(this.#config, async () => (await this.blockNumber()) >= newest)))
       throw new VenuefiveTradeError("CHAIN_UNAVAILABLE", `the node is behind block ${newest}, which it has shown`);
-  }
-
-  /** False where it does not within the time that reads may be behind. */
-  async shows(isShown: () => Promise<boolean>): Promise<boolean> {
-    const { clock, timeouts } = this.#config;
-    const endMs = clock.monoMs() + timeouts.lagMs;
-    while (!(await isShown())) {
-      if (clock.monoMs() >= endMs) return false;
-      await pause(clock, timeouts.pollMs);
-    }
-    return true;
   }
 
   gasPrice(): Promise<bigint> {

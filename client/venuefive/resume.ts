@@ -8,7 +8,7 @@ import { invalid, typedError, VenuefiveTradeError } from "./trade-error.js";
 import type { SentTransaction, Signer } from "./wallet.js";
 import { pause } from "./within.js";
 
-export interface SentBefore {
+interface SentBefore {
   readonly sent: SentTransaction;
   readonly expects: readonly ExpectedEvent[];
 }

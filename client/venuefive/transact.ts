@@ -26,6 +26,7 @@ import {
   walletAddress,
 } from "./wallet.js";
 import { callListener } from "./call-listener.js";
+import { isShown } from "./within.js";
 
 /** Of one call, in the place of what was set for all. */
 export interface OperationOptions {
@@ -197,7 +198,7 @@ export class Transact {
   async #takenAfterApproval(signer: Signer, { call, spendsE6 }: TransactionPlan): Promise<ContractCall> {
     let allowance = 0n;
     let made = null as ContractCall | null;
-    const isTaken = await this.#reader.node.shows(async () => {
+    const isTaken = await isShown(this.#config, async () => {
       allowance = await this.#reader.allowance(signer.address);
       if (allowance < spendsE6) return false;
       made = await call();

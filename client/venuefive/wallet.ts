@@ -40,7 +40,7 @@ import {
   shortText,
 } from "./rpc-errors.js";
 import { type VenuefiveErrorFacts, VenuefiveTradeError, type VenuefiveStage } from "./trade-error.js";
-import { TIMED_OUT, within } from "./within.js";
+import { isShown, TIMED_OUT, within } from "./within.js";
 
 export interface Signer {
   readonly client: Client;
@@ -165,7 +165,7 @@ export function nonceUnused({ walletClient, chainId }: TradingConfig, { from }: 
 /** Waits until the node counts what was seen in a block. What it does not count then, the chain has undone. */
 export async function nonceCounted(config: TradingConfig, { node }: ChainReader, address: Address): Promise<void> {
   const free = freeNonce(config, address);
-  if (free > 0 && !(await node.shows(async () => (await node.minedCount(address)) >= free)))
+  if (free > 0 && !(await isShown(config, async () => (await node.minedCount(address)) >= free)))
     freeNonces.get(config.publicClient)?.delete(address.toLowerCase());
 }
 
