@@ -237,7 +237,14 @@ async function sendSigned(
   const request = await within(clock, timeouts.readMs, work).catch((error: unknown) => {
     throw unavailable(error, stage);
   });
-  if (request === TIMED_OUT) throw unavailable(new Error("no answer of the node"), stage);
+  if (request === TIMED_OUT) {
+    // A nonce that it takes by then is for nothing.
+    work.then(
+      () => nonceUnused(config, { from: account.address }),
+      () => {},
+    );
+    throw unavailable(new Error("no answer of the node"), stage);
+  }
   const signing = account.signTransaction(request as never);
   const signed = await within(clock, timeouts.signMs, signing).catch((error: unknown) => {
     throw walletRefusal(error, stage, "notSent");
