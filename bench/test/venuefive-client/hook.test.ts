@@ -267,7 +267,8 @@ describe("the hook of venuefive", () => {
     const { result } = hook({ pairs: undefined, executionFeeWei: undefined, onSuccess: undefined }, wrapper);
     await act(() => result.current.openPosition(ORDER));
     const { data, value } = wallet.asked.at(-1) as SignedCall;
-    const [trade] = decodeFunctionData({ abi: TRADING, data }).args as readonly [{ readonly pairIndex: bigint }];
+    const { args } = decodeFunctionData({ abi: TRADING, data });
+    const [trade] = args as unknown as readonly [{ readonly pairIndex: bigint }];
     expect({ pairIndex: trade.pairIndex, value }).toEqual({ pairIndex: 2n, value: FEE_WEI });
     // The provider's would be another account than the one that is being connected.
     const early = hook({ walletClient: undefined }, wrapper);

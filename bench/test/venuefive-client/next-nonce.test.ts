@@ -32,7 +32,7 @@ function losingOne(key: Hex, withManager: boolean) {
     throw new Error("connection reset");
   };
   const account = privateKeyToAccount(key, withManager ? { nonceManager } : {});
-  return createWalletClient({ account, transport: custom({ request: request as EIP1193RequestFn }, ONCE) });
+  return createWalletClient({ account, transport: custom({ request: request as unknown as EIP1193RequestFn }, ONCE) });
 }
 
 describe("a key whose transaction has never arrived", () => {
@@ -86,7 +86,7 @@ describe("a key whose node answers after its time", () => {
       },
     };
     const account = privateKeyToAccount(key, { nonceManager: noting });
-    const transport = custom({ request: request as EIP1193RequestFn }, ONCE);
+    const transport = custom({ request: request as unknown as EIP1193RequestFn }, ONCE);
     const walletClient = createWalletClient({ account, transport });
     const stand = await startApproved(world, { key, timeouts, clock: ending, walletClient });
     mineWhileFollowed(stand);

@@ -20,7 +20,7 @@ afterAll(() => world.stop());
 /** Puts `answer` before what `client` is asked. */
 function transportOf(client: { readonly request: unknown }, answer: Answer = (request, forward) => forward(request)) {
   const forward = client.request as (request: Request) => Promise<unknown>;
-  return custom({ request: ((request: Request) => answer(request, forward)) as EIP1193RequestFn }, ONCE);
+  return custom({ request: ((request: Request) => answer(request, forward)) as unknown as EIP1193RequestFn }, ONCE);
 }
 
 /** The wallet has sent, and then fails. */
