@@ -5,6 +5,7 @@
 import {
   createVenuefiveTrading,
   type OpenPositionResult,
+  type OperationOptions,
   type VenuefiveOperation,
   type VenuefiveStepEvent,
   VenuefiveTradeError,
@@ -12,6 +13,7 @@ import {
   type VenuefiveTradingOptions,
 } from "../venuefive/index.js";
 import { callListener } from "../venuefive/call-listener.js";
+import { notFollowed } from "../venuefive/resume.js";
 import { typedError } from "../venuefive/trade-error.js";
 
 export type VenuefiveTradeData = OpenPositionResult | `0x${string}`;
@@ -109,59 +111,52 @@ export class TradeStore {
 
   /** They keep their identity for as long as the component is there. */
   readonly operations: VenuefiveTrading = {
-    openPosition: (parameters, options) =>
-      this.#call("openPosition", parameters, (trading, onStep) =>
-        trading.openPosition(parameters, { ...options, onStep: both(options?.onStep, onStep) }),
-      ),
-    closePosition: (parameters, options) =>
-      this.#call("closePosition", parameters, (trading, onStep) =>
-        trading.closePosition(parameters, { ...options, onStep: both(options?.onStep, onStep) }),
-      ),
+    openPosition: this.#operation("openPosition"),
+    closePosition: this.#operation("closePosition"),
     closeBySymbol: (symbol, direction, options) =>
-      this.#call("closeBySymbol", { symbol, direction }, (trading, onStep) =>
-        trading.closeBySymbol(symbol, direction, { ...options, onStep: both(options?.onStep, onStep) }),
+      this.#call("closeBySymbol", { symbol, direction }, options, (trading, own) =>
+        trading.closeBySymbol(symbol, direction, own),
       ),
-    cancelLimitOrder: (parameters, options) =>
-      this.#call("cancelLimitOrder", parameters, (trading, onStep) =>
-        trading.cancelLimitOrder(parameters, { ...options, onStep: both(options?.onStep, onStep) }),
-      ),
-    updateLimitOrder: (parameters, options) =>
-      this.#call("updateLimitOrder", parameters, (trading, onStep) =>
-        trading.updateLimitOrder(parameters, { ...options, onStep: both(options?.onStep, onStep) }),
-      ),
-    updateMargin: (parameters, options) =>
-      this.#call("updateMargin", parameters, (trading, onStep) =>
-        trading.updateMargin(parameters, { ...options, onStep: both(options?.onStep, onStep) }),
-      ),
-    updateTpAndSl: (parameters, options) =>
-      this.#call("updateTpAndSl", parameters, (trading, onStep) =>
-        trading.updateTpAndSl(parameters, { ...options, onStep: both(options?.onStep, onStep) }),
-      ),
+    cancelLimitOrder: this.#operation("cancelLimitOrder"),
+    updateLimitOrder: this.#operation("updateLimitOrder"),
+    updateMargin: this.#operation("updateMargin"),
+    updateTpAndSl: this.#operation("updateTpAndSl"),
     resume: (txHash, options) =>
-      this.#call("resume", { txHash }, (trading, onStep) =>
-        trading.resume(txHash, { ...options, onStep: both(options?.onStep, onStep) }),
-      ),
+      this.#call("resume", { txHash }, options, (trading, own) => trading.resume(txHash, own), txHash),
   };
+
+  /** Of those that take their parameters as one object. */
+  #operation<K extends Exclude<VenuefiveOperation, "closeBySymbol" | "resume">>(name: K): VenuefiveTrading[K] {
+    const operation = (parameters: never, options?: OperationOptions): Promise<VenuefiveTradeData> =>
+      this.#call<VenuefiveTradeData>(name, parameters, options, (trading, own) => trading[name](parameters, own));
+    return operation as VenuefiveTrading[K];
+  }
 
   async #call<T extends VenuefiveTradeData>(
     operation: VenuefiveOperation,
     parameters: unknown,
-    work: (trading: VenuefiveTrading, onStep: StepListener) => Promise<T>,
+    options: OperationOptions | undefined,
+    work: (trading: VenuefiveTrading, options: OperationOptions) => Promise<T>,
+    sentBefore?: `0x${string}`,
   ): Promise<T> {
     const generation = ++this.#generation;
     const variables = { operation, parameters };
     const update = (facts: Partial<Facts>): void => {
       if (generation === this.#generation) this.#set(withFlags({ ...this.#state, ...facts }));
     };
+    const onStep = (event: VenuefiveStepEvent): unknown => {
+      update({ steps: [...this.#state.steps, event] });
+      return options?.onStep?.(event);
+    };
     update({ ...IDLE, status: "pending", variables, submittedAt: Date.now() });
     try {
-      const data = await work(this.#trading(), (event) => update({ steps: [...this.#state.steps, event] }));
+      const data = await work(this.#trading(), { ...options, onStep });
       update({ status: "success", data });
       callListener(() => this.#options.onSuccess?.(data, variables));
       callListener(() => this.#options.onSettled?.(data, null, variables));
       return data;
     } catch (thrown) {
-      const error = typedError(thrown);
+      const error = sentBefore === undefined ? typedError(thrown) : notFollowed(thrown, sentBefore);
       update({ status: "error", error });
       callListener(() => this.#options.onError?.(error, variables));
       callListener(() => this.#options.onSettled?.(undefined, error, variables));
@@ -182,13 +177,4 @@ export class TradeStore {
     this.#state = state;
     for (const listener of this.#listeners) listener();
   }
-}
-
-type StepListener = (event: VenuefiveStepEvent) => void;
-
-function both(own: StepListener | undefined, ours: StepListener): StepListener {
-  return (event) => {
-    ours(event);
-    return own?.(event);
-  };
 }

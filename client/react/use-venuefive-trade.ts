@@ -8,7 +8,10 @@ import type { VenuefiveTrading } from "../venuefive/index.js";
 import { TradeStore, type TradeStoreOptions, type VenuefiveTradeState } from "./trade-store.js";
 import { VenuefiveContext } from "./venuefive-provider.js";
 
-/** In the place of the provider's, one by one. Clients are viem's, so wagmi's fit; they may be undefined for a while. */
+/**
+ * In the place of the provider's, one by one; what is undefined is not given. Clients are viem's, so wagmi's fit. One that is
+ * undefined is not there yet, and the provider's is not taken: it may be of another account.
+ */
 export type UseVenuefiveTradeParameters = TradeStoreOptions;
 
 /** The operations resolve with the result of the interface spec, and reject with `VenuefiveTradeError`. */
@@ -21,7 +24,8 @@ export function useVenuefiveTrade(parameters: UseVenuefiveTradeParameters = {}):
   const shared = useContext(VenuefiveContext);
   if (shared === null && !("publicClient" in parameters))
     throw new Error("useVenuefiveTrade: pass publicClient and walletClient, or render it within a VenuefiveProvider");
-  const options: TradeStoreOptions = { ...shared, ...parameters };
+  const own = Object.entries(parameters).filter(([name, value]) => value !== undefined || name.endsWith("Client"));
+  const options: TradeStoreOptions = { ...shared, ...Object.fromEntries(own) };
   const [store] = useState(() => new TradeStore(options));
   // With each commit, before any effect of a child: a call takes what the newest render was given.
   useInsertionEffect(() => store.configure(options));

@@ -16,8 +16,8 @@ import {
 import type { ContractCall } from "./contract-calls.js";
 import type { TradingConfig } from "./options.js";
 import { isNotFound, isWithoutContract, isWithoutFunds, revertReason, shortText } from "./rpc-errors.js";
-import { VenuefiveTradeError } from "./trade-error.js";
-import { pause, TIMED_OUT, within } from "./within.js";
+import { type VenuefiveErrorFacts, VenuefiveTradeError, type VenuefiveStage } from "./trade-error.js";
+import { isShown, TIMED_OUT, within } from "./within.js";
 
 /** By client, over all that is made of it: the newest block that has something of an account of this page's. */
 const newestBlocks = new WeakMap<Client, bigint>();
@@ -47,14 +47,9 @@ export class ChainNode {
 
   /** Waits until reads are of all that was noted: several nodes may answer under one address, some of them late. */
   async caughtUp(): Promise<void> {
-    const { clock, timeouts } = this.#config;
     const newest = newestBlocks.get(this.#client) ?? 0n;
-    const endMs = clock.monoMs() + timeouts.lagMs;
-    while (newest > 0n && (await this.blockNumber()) < newest) {
-      if (clock.monoMs() >= endMs)
-        throw new VenuefiveTradeError("CHAIN_UNAVAILABLE", `the node is behind block ${newest}, which it has shown`);
-      await pause(clock, timeouts.pollMs);
-    }
+    if (newest > 0n && !(await isShown(this.#config, async () => (await this.blockNumber()) >= newest)))
+      throw new VenuefiveTradeError("CHAIN_UNAVAILABLE", `the node is behind block ${newest}, which it has shown`);
   }
 
   gasPrice(): Promise<bigint> {
@@ -121,19 +116,25 @@ const orNull = <T>(work: Promise<T>): Promise<T | null> =>
     throw error;
   });
 
-export function unavailable(error: unknown): VenuefiveTradeError {
+/** Of what was asked of the chain before a signature. */
+export function unavailable(error: unknown, stage: VenuefiveStage = "trade"): VenuefiveTradeError {
   if (error instanceof VenuefiveTradeError) return error;
+  const facts = { stage, cause: error };
   if (isWithoutContract(error))
-    return new VenuefiveTradeError("CONTRACT_NOT_FOUND", `no contract of the venue is there: ${shortText(error)}`, {
-      cause: error,
-    });
-  if (isWithoutFunds(error))
-    return new VenuefiveTradeError("INSUFFICIENT_GAS", "the account cannot pay the gas and the fee", { cause: error });
+    return new VenuefiveTradeError(
+      "CONTRACT_NOT_FOUND",
+      `no contract of the venue is there: ${shortText(error)}`,
+      facts,
+    );
+  if (isWithoutFunds(error)) return withoutGas(facts);
   const reason = revertReason(error);
   if (reason !== undefined)
-    return new VenuefiveTradeError("REVERTED", `the contract refuses: ${reason ?? "no reason"}`, {
+    return new VenuefiveTradeError("REVERTED", `the contract refuses: ${reason ?? "no reason is known"}`, {
+      ...facts,
       details: { reason, isSimulated: true },
-      cause: error,
     });
-  return new VenuefiveTradeError("CHAIN_UNAVAILABLE", `the chain was not read: ${shortText(error)}`, { cause: error });
+  return new VenuefiveTradeError("CHAIN_UNAVAILABLE", `the chain was not read: ${shortText(error)}`, facts);
 }
+
+export const withoutGas = (facts: VenuefiveErrorFacts): VenuefiveTradeError =>
+  new VenuefiveTradeError("INSUFFICIENT_GAS", "the account cannot pay the gas and the fee", facts);

@@ -2,20 +2,20 @@
 import { type Abi, type Address, encodeFunctionData, type Hex, parseAbi } from "viem";
 import {
   MULTICALL_ABI,
-  PAIR_STORAGE_ABI,
+  PAIR_NAMES_ABI,
   TRADING_ABI,
   TRADING_CALLBACKS_ABI,
   TRADING_STORAGE_ABI,
-  USDC_ABI,
+  USDC_ALLOWANCE_ABI,
 } from "../../schemas/venuefive/abi.js";
 import type { CheckedOpen } from "./open-order.js";
 
 export const TRADING = /* @__PURE__ */ parseAbi(TRADING_ABI);
 export const TRADING_STORAGE = /* @__PURE__ */ parseAbi(TRADING_STORAGE_ABI);
 export const TRADING_CALLBACKS = /* @__PURE__ */ parseAbi(TRADING_CALLBACKS_ABI);
-export const PAIR_STORAGE = /* @__PURE__ */ parseAbi(PAIR_STORAGE_ABI);
+export const PAIR_STORAGE = /* @__PURE__ */ parseAbi(PAIR_NAMES_ABI);
 export const MULTICALL = /* @__PURE__ */ parseAbi(MULTICALL_ABI);
-export const USDC = /* @__PURE__ */ parseAbi(USDC_ABI);
+export const USDC = /* @__PURE__ */ parseAbi(USDC_ALLOWANCE_ABI);
 
 /** Those that the library speaks to; the callbacks' is read from the chain. */
 export interface VenuefiveAddresses {

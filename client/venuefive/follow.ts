@@ -80,7 +80,12 @@ export class TransactionFollower {
   async #look(): Promise<TransactionReceipt | null> {
     const seen = await this.#seen();
     if (seen === null || seen.receipt !== null) return seen?.receipt ?? null;
-    if (seen.used !== null) this.#replacedBy(seen.used);
+    if (seen.used !== null) {
+      this.#replacedBy(seen.used);
+      this.#seenMs = null;
+      // It is in its block, though all times may be over: a page may have slept.
+      return this.#look();
+    }
     this.#notDropped(seen.shown);
     return null;
   }

@@ -8,7 +8,7 @@ import { invalid, typedError, VenuefiveTradeError } from "./trade-error.js";
 import type { SentTransaction, Signer } from "./wallet.js";
 import { pause } from "./within.js";
 
-export interface SentBefore {
+interface SentBefore {
   readonly sent: SentTransaction;
   readonly expects: readonly ExpectedEvent[];
 }
@@ -99,7 +99,7 @@ const notOwn = ({ from, to }: Transaction, txHash: Hex): VenuefiveTradeError =>
 /** What keeps a transaction from being followed says nothing of the transaction. */
 export function notFollowed(thrown: unknown, txHash: Hex): VenuefiveTradeError {
   const error = typedError(thrown);
-  if (error.txHash !== null) return error;
+  if (error.txHash !== null || error.code === "INVALID_PARAMETERS") return error;
   const { code, message, stage, details, cause } = error;
   return new VenuefiveTradeError(code, message, { outcome: "unknown", stage, txHash, details, cause });
 }

@@ -32,7 +32,7 @@ import {
 import { type TradingConfig, tradingConfig, type VenuefiveTradingOptions } from "./options.js";
 import { usdcE6, usdcText } from "./quantities.js";
 import { type ExpectedEvent, openEvent, orderEvent, slotEvent } from "./receipt-events.js";
-import { checkHash } from "./resume.js";
+import { checkHash, notFollowed } from "./resume.js";
 import type { VenuefiveOperation, VenuefiveStep } from "./steps.js";
 import { invalid, VenuefiveTradeError } from "./trade-error.js";
 import { type OperationOptions, type Prepare, Transact, type TransactionPlan } from "./transact.js";
@@ -228,7 +228,11 @@ class Trading implements VenuefiveTrading {
   readonly resume = async (txHash: Hex, options?: OperationOptions): Promise<Hex> => {
     const hash = checkHash(txHash);
     const waitFor = options?.waitFor ?? "executed";
-    return new Transact(this.#config, this.#reader, "resume", { ...options, waitFor }).resume(hash);
+    try {
+      return await new Transact(this.#config, this.#reader, "resume", { ...options, waitFor }).resume(hash);
+    } catch (error) {
+      throw notFollowed(error, hash);
+    }
   };
 
   #run(operation: VenuefiveOperation, options: OperationOptions | undefined, prepare: Prepare): Promise<Hex> {
@@ -316,14 +320,15 @@ class Trading implements VenuefiveTrading {
     });
   }
 
-  #checkOracle(): void {
-    if (this.#config.getPriceUpdate === null) throw withoutPrice("the option getPriceUpdate is not set");
+  #checkOracle(): NonNullable<TradingConfig["getPriceUpdate"]> {
+    const { getPriceUpdate } = this.#config;
+    if (getPriceUpdate === null) throw withoutPrice("the option getPriceUpdate is not set");
+    return getPriceUpdate;
   }
 
   /** Empty bytes would silently leave the stop loss as it is. */
   async #priceUpdate(pairIndex: number): Promise<PriceUpdate> {
-    const { getPriceUpdate } = this.#config;
-    if (getPriceUpdate === null) throw withoutPrice("the option getPriceUpdate is not set");
+    const getPriceUpdate = this.#checkOracle();
     const update = await this.#reader.node
       .within(Promise.resolve().then(() => getPriceUpdate(pairIndex)))
       .catch((cause: unknown) => {

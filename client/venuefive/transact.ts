@@ -11,14 +11,22 @@ import { type Mined, TransactionFollower } from "./follow.js";
 import { checkedWaitFor, type TradingConfig, type WaitFor } from "./options.js";
 import { usdcText } from "./quantities.js";
 import { eventOf, type ExpectedEvent, WAITING_ORDER } from "./receipt-events.js";
-import { notFollowed, type SentBefore, sentBefore } from "./resume.js";
-import { isWithoutFunds, revertReason } from "./rpc-errors.js";
+import { sentBefore } from "./resume.js";
 import { nextTurn } from "./send-turns.js";
 import type { OnStep, VenuefiveOperation, VenuefiveStep } from "./steps.js";
 import { typedError, VenuefiveTradeError, type VenuefiveStage, withFacts } from "./trade-error.js";
-import { connectedSigner, nonceUsed, send, type SentTransaction, type Signer, walletAddress } from "./wallet.js";
+import {
+  connectedSigner,
+  nonceCounted,
+  nonceUnused,
+  nonceUsed,
+  send,
+  type SentTransaction,
+  type Signer,
+  walletAddress,
+} from "./wallet.js";
 import { callListener } from "./call-listener.js";
-import { pause } from "./within.js";
+import { isShown } from "./within.js";
 
 /** Of one call, in the place of what was set for all. */
 export interface OperationOptions {
@@ -74,6 +82,7 @@ export class Transact {
     try {
       signer = await connectedSigner(this.#config, this.#reader, address);
       await this.#reader.node.caughtUp();
+      await nonceCounted(this.#config, this.#reader, address);
       plan = await prepare(signer, this.#step);
       sent = await this.#sent(signer, plan);
     } catch (error) {
@@ -90,15 +99,9 @@ export class Transact {
 
   /** It takes no turn, since it asks for no signature. */
   async resume(txHash: Hex): Promise<Hex> {
-    let signer: Signer;
-    let before: SentBefore;
-    try {
-      signer = await connectedSigner(this.#config, this.#reader, await walletAddress(this.#config, this.#reader));
-      before = await sentBefore(this.#config, this.#reader, signer, txHash);
-    } catch (error) {
-      throw notFollowed(error, txHash);
-    }
-    return this.#concluded(signer, before.expects, this.#mined(before.sent, "trade"));
+    const signer = await connectedSigner(this.#config, this.#reader, await walletAddress(this.#config, this.#reader));
+    const { sent, expects } = await sentBefore(this.#config, this.#reader, signer, txHash);
+    return this.#concluded(signer, expects, this.#mined(sent, "trade"));
   }
 
   async #sent(signer: Signer, plan: TransactionPlan): Promise<SentTransaction> {
@@ -193,22 +196,20 @@ export class Transact {
 
   /** A node that lags behind the approval's receipt refuses for want of it; that passes. */
   async #takenAfterApproval(signer: Signer, { call, spendsE6 }: TransactionPlan): Promise<ContractCall> {
-    const { clock, timeouts } = this.#config;
-    const endMs = clock.monoMs() + timeouts.lagMs;
-    for (;;) {
-      const allowance = await this.#reader.allowance(signer.address);
-      if (allowance >= spendsE6) {
-        const made = await call();
-        const refusal = await this.#refusal(made, signer);
-        if (refusal === null) return made;
-        if (!isAboutAllowance(refusal)) throw refusal;
-      }
-      if (clock.monoMs() >= endMs)
-        throw new VenuefiveTradeError("INSUFFICIENT_ALLOWANCE", "the chain shows no allowance that is large enough", {
-          details: { allowance: usdcText(allowance), needed: usdcText(spendsE6) },
-        });
-      await pause(clock, timeouts.pollMs);
-    }
+    let allowance = 0n;
+    let made = null as ContractCall | null;
+    const isTaken = await isShown(this.#config, async () => {
+      allowance = await this.#reader.allowance(signer.address);
+      if (allowance < spendsE6) return false;
+      made = await call();
+      const refusal = await this.#refusal(made, signer);
+      if (refusal !== null && !isAboutAllowance(refusal)) throw refusal;
+      return refusal === null;
+    });
+    if (isTaken && made !== null) return made;
+    throw new VenuefiveTradeError("INSUFFICIENT_ALLOWANCE", "the chain shows no allowance that is large enough", {
+      details: { allowance: usdcText(allowance), needed: usdcText(spendsE6) },
+    });
   }
 
   /** Null: the contract would take it. Throws where the chain gives no answer. */
@@ -221,11 +222,9 @@ export class Transact {
       await this.#reader.node.simulate(call, address);
       return null;
     } catch (error) {
-      const reason = revertReason(error);
-      if (reason === undefined || isWithoutFunds(error)) throw unavailable(error);
-      return new VenuefiveTradeError("REVERTED", `the contract refuses: ${reason ?? "it gives no reason"}`, {
-        ...{ stage, details: { reason, isSimulated: true }, cause: error },
-      });
+      const refusal = unavailable(error, stage);
+      if (refusal.code === "REVERTED") return refusal;
+      throw refusal;
     }
   }
 
@@ -251,7 +250,8 @@ export class Transact {
       },
       (error: unknown) => {
         // Reverted, cancelled or replaced: in a block all the same.
-        if (error instanceof VenuefiveTradeError && error.outcome === "failed") nonceUsed(this.#config, sent);
+        const isUsed = error instanceof VenuefiveTradeError && error.outcome === "failed";
+        (isUsed ? nonceUsed : nonceUnused)(this.#config, sent);
         throw error;
       },
     );

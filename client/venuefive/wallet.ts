@@ -5,10 +5,14 @@
 import {
   type Account,
   type Address,
+  assertCurrentChain,
+  type Chain,
   type Client,
   type Hex,
+  isHash,
   keccak256,
   type LocalAccount,
+  numberToHex,
   type Transaction,
 } from "viem";
 import {
@@ -19,8 +23,8 @@ import {
   getTransaction,
   getTransactionCount,
   sendRawTransaction,
-  sendTransaction,
 } from "viem/actions";
+import { unavailable, withoutGas } from "./chain-node.js";
 import type { ChainReader } from "./chain-reader.js";
 import { type ContractCall, callData } from "./contract-calls.js";
 import type { TradingConfig } from "./options.js";
@@ -33,11 +37,10 @@ import {
   isUserRejection,
   isWithoutFunds,
   isWrongChain,
-  revertReason,
   shortText,
 } from "./rpc-errors.js";
 import { type VenuefiveErrorFacts, VenuefiveTradeError, type VenuefiveStage } from "./trade-error.js";
-import { TIMED_OUT, within } from "./within.js";
+import { isShown, TIMED_OUT, within } from "./within.js";
 
 export interface Signer {
   readonly client: Client;
@@ -60,6 +63,7 @@ export interface SentTransaction {
 
 /** For what the state changes between the estimate and the block. */
 const GAS_MARGIN_PERCENT = 125n;
+const ONCE = { retryCount: 0 };
 /** By the client that reads, and by account: the lowest nonce that is free for certain. A node that lags gives one out twice. */
 const freeNonces = new WeakMap<Client, Map<string, number>>();
 
@@ -135,11 +139,10 @@ export async function send(
   const sent = { call, data: callData(call), from: signer.address, afterBlock };
   if (signer.account.type === "local") {
     const account = signer.account as LocalAccount;
-    const { chainId } = config;
     try {
       return { ...sent, ...(await sendSigned(config, signer.client, account, sent, stage)) };
     } catch (error) {
-      account.nonceManager?.reset({ address: signer.address, chainId });
+      nonceUnused(config, sent);
       throw error;
     }
   }
@@ -152,6 +155,18 @@ export function nonceUsed(config: TradingConfig, { from, nonce }: SentTransactio
   const ofChain = freeNonces.get(config.publicClient) ?? new Map<string, number>();
   freeNonces.set(config.publicClient, ofChain);
   ofChain.set(from.toLowerCase(), Math.max(freeNonce(config, from), nonce + 1));
+}
+
+/** Nothing with this nonce is known to be on its way: a nonce manager would leave a gap, behind which nothing is mined. */
+export function nonceUnused({ walletClient, chainId }: TradingConfig, { from }: Pick<SentTransaction, "from">): void {
+  (walletClient?.account as LocalAccount | undefined)?.nonceManager?.reset({ address: from, chainId });
+}
+
+/** Waits until the node counts what was seen in a block. What it does not count then, the chain has undone. */
+export async function nonceCounted(config: TradingConfig, { node }: ChainReader, address: Address): Promise<void> {
+  const free = freeNonce(config, address);
+  if (free > 0 && !(await isShown(config, async () => (await node.minedCount(address)) >= free)))
+    freeNonces.get(config.publicClient)?.delete(address.toLowerCase());
 }
 
 const freeNonce = ({ publicClient }: TradingConfig, address: Address): number =>
@@ -170,19 +185,16 @@ export async function seenByWallet(
 /** The wallet chooses nonce and gas, shows the order to its user, and sends. */
 async function sendByWallet(
   config: TradingConfig,
-  { client, account }: Signer,
-  { call, data }: Pick<SentTransaction, "call" | "data">,
+  { client, address }: Signer,
+  sent: Pick<SentTransaction, "call" | "data">,
   { stage, onLate }: Pick<SendRequest, "stage" | "onLate">,
 ): Promise<Hex> {
-  const { address: to, value } = call;
-  // The chain goes along: viem compares it with the wallet's once more, right before the wallet asks.
-  const chain = { id: config.chainId };
-  const work = sendTransaction(client, { account, chain, to, data, value } as never);
+  const work = askToSend(config, client, address, sent);
   let hash: Hex | typeof TIMED_OUT;
   try {
     hash = await within(config.clock, config.timeouts.signMs, work);
   } catch (error) {
-    throw walletRefusal(error, stage);
+    throw walletRefusal(error, stage, "unknown", isOfSeveral(client));
   }
   if (hash !== TIMED_OUT) return hash;
   // A late refusal changes nothing of what was reported.
@@ -191,6 +203,25 @@ async function sendByWallet(
     ...{ outcome: "unknown", stage },
   });
 }
+
+/** By one request: viem's own action sends again by another method after errors that do not say that nothing has left. */
+async function askToSend(
+  { chainId }: TradingConfig,
+  client: Client,
+  from: Address,
+  { call, data }: Pick<SentTransaction, "call" | "data">,
+): Promise<Hex> {
+  // Once more, right before the wallet asks.
+  assertCurrentChain({ chain: { id: chainId } as Chain, currentChainId: await getChainId(client) });
+  const { address: to, value } = call;
+  const request = { from, to, data, value: numberToHex(value), chainId: numberToHex(chainId) };
+  const hash = await client.request({ method: "eth_sendTransaction", params: [request] }, ONCE);
+  if (!isHash(hash)) throw new Error("it gave no hash");
+  return hash;
+}
+
+/** The first of several may have taken what the last one refuses, whose error is the only one that is shown. */
+const isOfSeveral = ({ transport }: Client): boolean => transport.type === "fallback";
 
 /** Signed here, so the hash is known before anything leaves. */
 async function sendSigned(
@@ -204,9 +235,16 @@ async function sendSigned(
   const { address: to, value } = call;
   const work = prepared(config, client, account, { to, data, value });
   const request = await within(clock, timeouts.readMs, work).catch((error: unknown) => {
-    throw beforeSending(error, stage);
+    throw unavailable(error, stage);
   });
-  if (request === TIMED_OUT) throw beforeSending(new Error("no answer of the node"), stage);
+  if (request === TIMED_OUT) {
+    // A nonce that it takes by then is for nothing.
+    work.then(
+      () => nonceUnused(config, { from: account.address }),
+      () => {},
+    );
+    throw unavailable(new Error("no answer of the node"), stage);
+  }
   const signing = account.signTransaction(request as never);
   const signed = await within(clock, timeouts.signMs, signing).catch((error: unknown) => {
     throw walletRefusal(error, stage, "notSent");
@@ -216,7 +254,7 @@ async function sendSigned(
   const hash = keccak256(signed);
   const sending = sendRawTransaction(client, { serializedTransaction: signed });
   const answer = await within<unknown>(clock, timeouts.readMs, sending).catch((error: unknown) => {
-    if (isNodeRefusal(error)) throw nodeRefusal(error, stage);
+    if (isNodeRefusal(error) && !isOfSeveral(client)) throw nodeRefusal(error, stage);
     return error;
   });
   const cause = answer === TIMED_OUT ? undefined : answer;
@@ -252,49 +290,33 @@ async function prepared(
   } as const;
 }
 
-/** What fails here fails before a signature. */
-function beforeSending(error: unknown, stage: VenuefiveStage): VenuefiveTradeError {
-  const reason = revertReason(error);
-  if (reason !== undefined)
-    return new VenuefiveTradeError("REVERTED", `the contract refuses: ${reason ?? "no reason"}`, {
-      ...{ stage, details: { reason, isSimulated: true }, cause: error },
-    });
-  if (isWithoutFunds(error)) return withoutGas(error, stage);
-  return new VenuefiveTradeError("CHAIN_UNAVAILABLE", `nothing was signed: ${shortText(error)}`, {
-    stage,
-    cause: error,
-  });
-}
-
 /** `otherwise`: the outcome of an error that does not say what became of the request. */
 function walletRefusal(
   error: unknown,
   stage: VenuefiveStage,
-  otherwise: "notSent" | "unknown" = "unknown",
+  otherwise: "notSent" | "unknown",
+  ofSeveral = false,
 ): VenuefiveTradeError {
   if (isUserRejection(error))
     return new VenuefiveTradeError("USER_REJECTED", "the request was rejected in the wallet", { stage, cause: error });
-  if (isUnauthorized(error)) return disconnected(shortText(error), { stage, cause: error });
+  if (!ofSeveral && isUnauthorized(error)) return disconnected(shortText(error), { stage, cause: error });
   if (isDisconnection(error)) return disconnected(shortText(error), { outcome: otherwise, stage, cause: error });
   if (isWrongChain(error))
     return new VenuefiveTradeError("WRONG_CHAIN", "the wallet is on another chain", { stage, cause: error });
-  if (isWithoutFunds(error)) return withoutGas(error, stage);
-  if (isNodeRefusal(error) || isRefusedRequest(error) || otherwise === "notSent") return nodeRefusal(error, stage);
+  const isRefused = isNodeRefusal(error) || isRefusedRequest(error) || isWithoutFunds(error);
+  if (otherwise === "notSent" || (isRefused && !ofSeveral)) return nodeRefusal(error, stage);
   return new VenuefiveTradeError("SEND_UNKNOWN", `the wallet failed, and may have sent: ${shortText(error)}`, {
     ...{ outcome: "unknown", stage, cause: error },
   });
 }
 
 function nodeRefusal(error: unknown, stage: VenuefiveStage): VenuefiveTradeError {
-  if (isWithoutFunds(error)) return withoutGas(error, stage);
+  if (isWithoutFunds(error)) return withoutGas({ stage, cause: error });
   return new VenuefiveTradeError("SEND_REFUSED", `the transaction was not taken: ${shortText(error)}`, {
     stage,
     cause: error,
   });
 }
-
-const withoutGas = (error: unknown, stage: VenuefiveStage): VenuefiveTradeError =>
-  new VenuefiveTradeError("INSUFFICIENT_GAS", "the account cannot pay the gas and the fee", { stage, cause: error });
 
 function disconnected(message: string, facts: VenuefiveErrorFacts = {}): VenuefiveTradeError {
   return new VenuefiveTradeError("WALLET_DISCONNECTED", message, facts);

@@ -1,5 +1,5 @@
 /** Time limits of what is asked outside, and the pause between two looks. */
-import type { TradingClock } from "./options.js";
+import type { TradingClock, TradingConfig } from "./options.js";
 
 export const TIMED_OUT = Symbol("timed out");
 
@@ -13,3 +13,13 @@ export function within<T>(clock: TradingClock, ms: number, work: Promise<T>): Pr
 
 export const pause = (clock: TradingClock, ms: number): Promise<void> =>
   new Promise((resolve) => void clock.after(ms, resolve));
+
+/** False where `look` does not find it within the time that reads may be behind. */
+export async function isShown({ clock, timeouts }: TradingConfig, look: () => Promise<boolean>): Promise<boolean> {
+  const endMs = clock.monoMs() + timeouts.lagMs;
+  while (!(await look())) {
+    if (clock.monoMs() >= endMs) return false;
+    await pause(clock, timeouts.pollMs);
+  }
+  return true;
+}

@@ -11,7 +11,9 @@ const CONTRACT_OF = {
   TRADING_CALLBACKS_ABI: "TradingCallbacks",
   MULTICALL_ABI: "Multicall",
   PAIR_STORAGE_ABI: "PairStorage",
+  PAIR_NAMES_ABI: "PairStorage",
   USDC_ABI: "USDC",
+  USDC_ALLOWANCE_ABI: "USDC",
 } as const satisfies Record<keyof typeof ABIS, string>;
 
 describe("the contracts of venuefive", () => {
@@ -19,7 +21,7 @@ describe("the contracts of venuefive", () => {
     const contract = CONTRACT_OF[name as keyof typeof CONTRACT_OF];
     const published = parseAbi((contracts[contract] ?? []) as readonly string[]).map((item) => JSON.stringify(item));
     const ours = parseAbi(lines as readonly string[]);
-    expect(ours.length).toBeGreaterThan(2);
+    expect(ours.length).toBeGreaterThan(1);
     for (const item of ours) expect(published).toContain(JSON.stringify(item));
   });
 

@@ -80,21 +80,31 @@ export const MULTICALL_ABI = [
   "function getPositionsForPairIndexes(address userAddress, uint256 startPairIndex, uint256 endPairIndex, uint256 maxTradesPerPair) view returns (AggregatedTrade[], AggregatedOrder[])",
 ] as const;
 
-export const PAIR_STORAGE_ABI = [
+/** Of the pairs, what trading takes: a page loads no more. */
+export const PAIR_NAMES_ABI = [
   "function getPairData(uint256 _pairIndex) view returns (string from, string to, uint256 numTiers, uint256[] tierThresholds, uint256[] timer)",
+  "function pairsCount() view returns (uint256)",
+] as const;
+
+export const PAIR_STORAGE_ABI = [
+  ...PAIR_NAMES_ABI,
   "function getPosType(address trader, uint256 pairIndex, uint256 index) view returns (bool)",
   "function pairMaxLeverage(uint256 _pairIndex, bool _isPnl) view returns (uint256)",
   "function pairMinLevPosUSDC(uint256 _pairIndex) view returns (uint256)",
   "function pairMinLeverage(uint256 _pairIndex, bool _isPnl) view returns (uint256)",
-  "function pairsCount() view returns (uint256)",
+] as const;
+
+/** Of USDC, what trading takes: a page loads no more. */
+export const USDC_ALLOWANCE_ABI = [
+  "function allowance(address owner, address spender) view returns (uint256)",
+  "function approve(address spender, uint256 value) returns (bool)",
+  "function balanceOf(address account) view returns (uint256)",
 ] as const;
 
 export const USDC_ABI = [
   "event Approval(address indexed owner, address indexed spender, uint256 value)",
   "event Transfer(address indexed from, address indexed to, uint256 value)",
-  "function allowance(address owner, address spender) view returns (uint256)",
-  "function approve(address spender, uint256 value) returns (bool)",
-  "function balanceOf(address account) view returns (uint256)",
+  ...USDC_ALLOWANCE_ABI,
   "function decimals() view returns (uint8)",
   "function name() view returns (string)",
   "function symbol() view returns (string)",

@@ -13,6 +13,7 @@ import {
   type Node,
   ORDER,
   PATIENT,
+  pausingClock,
   refusal,
   type Stand,
   startApproved,
@@ -82,6 +83,20 @@ describe("a transaction that the wallet replaces", () => {
     expect(sent).toMatchObject([{ replaces: null }, { txHash, replaces: sent[0]?.txHash }]);
     expect(stand.steps.at(-1)).toMatchObject({ step: "mined", txHash });
     expect(await world.read("TradingStorage", "pendingOrderIdsCount", [stand.address])).toBe(1n);
+  });
+
+  it("by the same call while the page sleeps is found in its block, not lost with its first hash", async () => {
+    const clock = pausingClock();
+    let sleptMs = 0;
+    const sleeping = { ...clock, monoMs: () => clock.monoMs() + sleptMs };
+    const timeouts = { ...PATIENT, droppedMs: looks(4), minedMs: looks(40) };
+    const stand = await startApproved(world, { timeouts, clock: sleeping });
+    let second: Hex | null = null;
+    onceShown(stand.node, async (hash) => {
+      second = await replace(stand, hash, {});
+      sleptMs = looks(50);
+    });
+    expect((await stand.trading.openPosition(ORDER)).txHash).toBe(second);
   });
 
   it("by nothing is cancelled, and certainly without effect", async () => {

@@ -3,6 +3,7 @@
 import { act, cleanup, render, renderHook } from "@testing-library/react";
 import { createElement, type ReactNode, StrictMode, useCallback, useEffect } from "react";
 import { renderToString } from "react-dom/server";
+import { decodeFunctionData } from "viem";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   type UseVenuefiveTradeParameters,
@@ -10,8 +11,9 @@ import {
   useVenuefiveTrade,
   VenuefiveProvider,
 } from "../../../client/react/index.js";
+import { TRADING } from "../../../client/venuefive/contract-calls.js";
 import { startVenuefive, type VenuefiveWorld } from "../../sim/venuefive/world.js";
-import { ORDER, refusal, startStand } from "./stand.js";
+import { FEE_WEI, ORDER, refusal, type SignedCall, startStand } from "./stand.js";
 
 const REJECTED = Object.assign(new Error("User rejected the request."), { code: 4001 });
 const OPERATIONS = [
@@ -256,6 +258,37 @@ describe("the hook of venuefive", () => {
     await act(() => own.result.current.openPosition(ORDER));
     expect(flags(own.result.current)).toEqual(only("success"));
     expect(flags(result.current)).toEqual(only("error"));
+  });
+
+  it("leaves the provider's options where its own are undefined, and has no wallet where that is", async () => {
+    const { options, wallet } = await startStand(world);
+    const wrapper = ({ children }: { children: ReactNode }) =>
+      createElement(VenuefiveProvider, { config: { ...options, pairs: { BTC: 2 }, symbolGuard: false }, children });
+    const { result } = hook({ pairs: undefined, executionFeeWei: undefined, onSuccess: undefined }, wrapper);
+    await act(() => result.current.openPosition(ORDER));
+    const { data, value } = wallet.asked.at(-1) as SignedCall;
+    const { args } = decodeFunctionData({ abi: TRADING, data });
+    const [trade] = args as unknown as readonly [{ readonly pairIndex: bigint }];
+    expect({ pairIndex: trade.pairIndex, value }).toEqual({ pairIndex: 2n, value: FEE_WEI });
+    // The provider's would be another account than the one that is being connected.
+    const early = hook({ walletClient: undefined }, wrapper);
+    const error = await act(() => refusal(early.result.current.openPosition(ORDER)));
+    expect(error).toMatchObject({ code: "WALLET_DISCONNECTED", outcome: "notSent" });
+  });
+
+  it("does not report a hash as never sent that it cannot follow yet", async () => {
+    const { options } = await startStand(world);
+    const txHash = `0x${"ab".repeat(32)}` as const;
+    // As after a reload, before the page has its client, and where an option is wrong.
+    for (const wrong of [{ publicClient: undefined }, { pairs: { btc: 1 } }]) {
+      const { result } = hook({ ...options, ...wrong });
+      const error = await act(() => refusal(result.current.resume(txHash)));
+      expect(error).toMatchObject({ code: "INVALID_OPTIONS", outcome: "unknown", txHash });
+      expect(result.current.error).toBe(error);
+    }
+    const { result } = hook(options);
+    const error = await act(() => refusal(result.current.resume("0x12")));
+    expect(error).toMatchObject({ code: "INVALID_PARAMETERS", outcome: "notSent", txHash: null });
   });
 
   it("says what is missing where it has neither options nor a provider", async () => {

@@ -126,6 +126,13 @@ describe("a hash that cannot be resumed", () => {
     expect(await world.read("TradingStorage", "pendingOrderIdsCount", [stand.address])).toBe(1n);
   });
 
+  it("since an option is wrong is not reported as never sent", async () => {
+    const { stand, txHash } = await sent();
+    const error = await refusal(stand.trading.resume(txHash, { waitFor: "done" as never }));
+    expect(error).toMatchObject({ code: "INVALID_OPTIONS", outcome: "unknown", txHash });
+    await world.chain.mine();
+  });
+
   it("that is none is INVALID_PARAMETERS", async () => {
     const { trading } = await startStand(world);
     for (const hash of ["0x12", undefined, `${NOWHERE}00`])
