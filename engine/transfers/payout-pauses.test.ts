@@ -5,7 +5,7 @@ import { ServiceError } from "../domain/errors.js";
 import { silentLogger } from "../domain/logger.js";
 import { PayoutSearches } from "./payout-searches.js";
 import { CHAIN_ID } from "./test/fake-chain.js";
-import { askedPayout, PAYOUT_AMOUNT, payoutRow, payoutScene } from "./test/payout-scene.js";
+import { askedPayout, PAYOUT_AMOUNT, payoutRow, payoutScene, withoutChain } from "./test/payout-scene.js";
 import type { Life, TransferWorld } from "./test/transfer-world.js";
 import { NOBODY_WAITS } from "./transfer-parts.js";
 import type { WithdrawalRow } from "./transfer-row.js";
@@ -101,11 +101,7 @@ describe("rounds of withdrawals whose payments are searched for", () => {
   it("are few where the chain is not configured any more, since nothing can be searched", async () => {
     const { world, life } = await scene();
     const row = await askedPayout(world, life);
-    await world.clock.advanceAsync(60_000);
-    await life.keeper.stop();
-    world.hasChain = false;
-    const without = await world.live();
-    without.keeper.start();
+    const without = await withoutChain(world, life);
     await world.clock.advanceAsync(60_000);
     expect(await roundsIn(world, without, HOUR_MS)).toBeLessThan(60);
     without.keeper.lookAgain();

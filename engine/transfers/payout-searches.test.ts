@@ -4,7 +4,7 @@ import { silentLogger } from "../domain/logger.js";
 import { PayoutSearches } from "./payout-searches.js";
 import { CHAIN_ID, CONFIRMATIONS } from "./test/fake-chain.js";
 import { FEE } from "./test/fake-money.js";
-import { askedPayout, PAYOUT_AMOUNT, payoutRow, payoutScene } from "./test/payout-scene.js";
+import { askedPayout, PAYOUT_AMOUNT, payoutRow, payoutScene, withoutChain } from "./test/payout-scene.js";
 import { NOBODY_WAITS } from "./transfer-parts.js";
 
 const BLOCK_MS = 2_000;
@@ -120,11 +120,7 @@ describe("a withdrawal whose venue shows only that it left", () => {
   it("stays under way while the chain is not configured any more", async () => {
     const { world, life } = await payoutScene();
     const row = await askedPayout(world, life);
-    await world.clock.advanceAsync(60_000);
-    await life.keeper.stop();
-    world.hasChain = false;
-    const without = await world.live();
-    without.keeper.start();
+    const without = await withoutChain(world, life);
     await world.clock.advanceAsync(3_600_000);
     expect(await payoutRow(without, row)).toMatchObject({ state: "broadcast", payout: "pending" });
     await without.keeper.stop();

@@ -25,3 +25,13 @@ export function askedPayout(world: TransferWorld, life: Life, amount = PAYOUT_AM
 export async function payoutRow(life: Life, { transferId }: WithdrawalRow): Promise<WithdrawalRow> {
   return (await life.transfers.find(transferId)) as WithdrawalRow;
 }
+
+/** The service once more, a minute on, where the chain is not configured any more. */
+export async function withoutChain(world: TransferWorld, life: Life): Promise<Life> {
+  await world.clock.advanceAsync(60_000);
+  await life.keeper.stop();
+  world.hasChain = false;
+  const without = await world.live();
+  without.keeper.start();
+  return without;
+}

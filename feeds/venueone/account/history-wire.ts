@@ -70,7 +70,7 @@ export function decodeLedger(value: unknown): readonly VenueoneWireLedgerRow[] {
   });
 }
 
-/** What was paid is told from without it, so it makes no row unreadable. */
+/** What was paid is known without it, so it makes no row unreadable. */
 function feeOf(value: unknown): string | null {
   return typeof value === "string" && isPlainDecimal(value) && !value.startsWith("-") ? value : null;
 }
