@@ -190,6 +190,28 @@ describe("an endpoint that names a later time of a block that others have too", 
   });
 });
 
+describe("one of two endpoints that names a second time for each block of the other", () => {
+  const farAbove = above(FAR);
+  const twist: Twist = async (call, result) => {
+    const far = await farAbove(call, result);
+    if (far !== undefined || call.method !== "eth_getBlockByNumber" || result === null) return far;
+    const { timestamp } = result as { readonly timestamp: string };
+    return { ...result, timestamp: `0x${(Number(timestamp) + 1).toString(16)}` };
+  };
+
+  it("has no block shown by its word alone", async () => {
+    const stand = await started(2, twist);
+    const [proxy] = stand.proxies;
+    for (let count = 0; count < 3; count++) await goesOn(stand, 2_000);
+    expect(stand.room.status().block ?? 0).toBeLessThanOrEqual(await tip());
+    expect(await positions(stand)).toMatchObject({ ok: false, message: expect.stringMatching(/have different blocks/) });
+    if (proxy !== undefined) proxy.twist = null;
+    await world.chain.mine();
+    await stand.atTip();
+    expect(await positions(stand)).toMatchObject({ ok: true, block: await tip() });
+  });
+});
+
 describe("an endpoint that is far behind two others", () => {
   const behind = (blocks: number): Twist =>
     laggingTwist((method, params) => world.chain.rpc(method, params), blocks, 0);
