@@ -24,9 +24,10 @@ const HEIGHTS_MAX = 16;
 const LOOK_MS_MAX = 3_000;
 const CHAIN_ID_CALL = { method: "eth_chainId", params: [] };
 
-/** `hash` null: it has no such block. `timeMs`: of its making, by what can be believed of that. */
+/** `hash` null: it has no such block. `timeMs`: of its making, by what can be believed of that; `saidMs`: as named. */
 interface NamedBlock {
   readonly hash: string | null;
+  readonly saidMs: number;
   timeMs: number;
 }
 
@@ -66,6 +67,12 @@ export class WatchedEndpoint {
     return this.#named.get(height)?.hash ?? null;
   }
 
+  /** Of what it named there: a hash is of one time, so that of two with it one is no block of the chain. Null: nothing. */
+  nameAt(height: number): string | null {
+    const named = this.#named.get(height);
+    return named === undefined || named.hash === null ? null : `${named.hash} ${named.saidMs}`;
+  }
+
   /** At which it has named a block; the highest first. */
   heights(): readonly number[] {
     const named = [...this.#named.keys()].filter((height) => this.hashAt(height) !== null);
@@ -97,7 +104,7 @@ export class WatchedEndpoint {
     const isOutdone = (height: number): boolean => {
       const its = other.#named.get(height);
       const own = this.#named.get(height);
-      if (own !== undefined && own.hash === its?.hash && own.timeMs !== its.timeMs) return false;
+      if (own !== undefined && own.hash === its?.hash && own.saidMs !== its.saidMs) return false;
       return its !== undefined && named.some(([above, { timeMs }]) => above > height && timeMs <= its.timeMs);
     };
     return other.heights().find((height) => this.#named.has(height) && isOutdone(height)) ?? null;
@@ -152,7 +159,8 @@ export class WatchedEndpoint {
     if (before !== undefined && !isSame) this.#forgetAbove(height);
     // In the order of the last naming.
     this.#named.delete(height);
-    this.#named.set(height, isSame ? before : { hash, timeMs: block?.timestampMs ?? 0 });
+    const timeMs = block?.timestampMs ?? 0;
+    this.#named.set(height, isSame ? before : { hash, saidMs: timeMs, timeMs });
   }
 
   #forgetAbove(top: number): void {
