@@ -204,7 +204,10 @@ describe("one of two endpoints that names a second time for each block of the ot
     const [proxy] = stand.proxies;
     for (let count = 0; count < 3; count++) await goesOn(stand, 2_000);
     expect(stand.room.status().block ?? 0).toBeLessThanOrEqual(await tip());
-    expect(await positions(stand)).toMatchObject({ ok: false, message: expect.stringMatching(/have different blocks/) });
+    expect(await positions(stand)).toMatchObject({
+      ok: false,
+      message: expect.stringMatching(/have different blocks/),
+    });
     if (proxy !== undefined) proxy.twist = null;
     await world.chain.mine();
     await stand.atTip();
