@@ -35,12 +35,16 @@ const LIMIT_CODES: ReadonlySet<number> = new Set([-32005, -32029, 429]);
 /** What nodes say of a block that they do not have yet. */
 const UNKNOWN_BLOCK = /header not found|block not found|unknown block|BlockOutOfRange|missing trie node/i;
 
+interface ReadHeads extends Pick<ChainHeads, "head" | "problem"> {
+  sources(): readonly Pick<WatchedEndpoint, "endpoint">[];
+}
+
 export class PinnedReads {
-  readonly #heads: ChainHeads;
-  readonly #looks: ExtraLooks;
+  readonly #heads: ReadHeads;
+  readonly #looks: Pick<ExtraLooks, "look">;
   readonly #clock: Clock;
 
-  constructor(heads: ChainHeads, looks: ExtraLooks, clock: Clock) {
+  constructor(heads: ReadHeads, looks: Pick<ExtraLooks, "look">, clock: Clock) {
     this.#heads = heads;
     this.#looks = looks;
     this.#clock = clock;
@@ -84,7 +88,7 @@ export class PinnedReads {
   }
 
   async #of<T>(
-    { endpoint }: WatchedEndpoint,
+    { endpoint }: Pick<WatchedEndpoint, "endpoint">,
     head: ChainHead,
     ask: PinnedAsk<T>,
     options: CallOptions,
