@@ -9,6 +9,8 @@ import { anotherHash, type RpcProxy, type Twist } from "./test/rpc-proxy.js";
 const FAR = 1_000_000;
 /** Longer than a height is held that everybody contradicts. */
 const CONTRADICTED_MS = 40_000;
+/** Less than what a block's time may be ahead of this machine's. */
+const LATER_S = 50;
 
 let world: VenuefiveWorld;
 let one: VenuefiveTrader;
@@ -130,6 +132,18 @@ describe("a block far above the chain", () => {
     expect(await positions(stand)).toMatchObject({ ok: true, block: await tip() });
     expect(states(stand)).toEqual(["disagrees", "up"]);
   });
+
+  it("of a little later than now, that one of two endpoints names for good, holds the room for a bounded time", async () => {
+    const farAbove = above(FAR);
+    const stand = await started(2, async (call, result) => {
+      const far = (await farAbove(call, result)) as { readonly timestamp: string } | undefined;
+      return far && { ...far, timestamp: `0x${(Number(far.timestamp) + LATER_S).toString(16)}` };
+    });
+    // Until its first block is outdone, then until the last that was shown is; then what was shown is held for a while.
+    for (let ms = 0; ms < 2 * LATER_S * 1_000 + CONTRADICTED_MS; ms += 2_000) await goesOn(stand, 2_000);
+    expect(states(stand)).toEqual(["disagrees", "up"]);
+    expect(await positions(stand)).toMatchObject({ ok: true, block: await tip() });
+  });
 });
 
 describe("an endpoint that names blocks of a time to come, each below the last", () => {
@@ -150,7 +164,6 @@ describe("an endpoint that names blocks of a time to come, each below the last",
 });
 
 describe("an endpoint that names a later time of a block that others have too", () => {
-  const LATER_S = 50;
   const later = (block: object): object => {
     const { timestamp } = block as { readonly timestamp: string };
     return { ...block, timestamp: `0x${(Number(timestamp) + LATER_S).toString(16)}` };
@@ -186,6 +199,31 @@ describe("an endpoint that names a later time of a block that others have too", 
     };
     for (let count = 0; count < 3; count++) await goesOn(stand, 2_000);
     expect(stand.room.status()).toMatchObject({ state: "LIVE", block: await tip() });
+    expect(await positions(stand)).toMatchObject({ ok: true, block: await tip() });
+  });
+});
+
+describe("one of two endpoints that names a second time for each block of the other", () => {
+  const farAbove = above(FAR);
+  const twist: Twist = async (call, result) => {
+    const far = await farAbove(call, result);
+    if (far !== undefined || call.method !== "eth_getBlockByNumber" || result === null) return far;
+    const { timestamp } = result as { readonly timestamp: string };
+    return { ...result, timestamp: `0x${(Number(timestamp) + 1).toString(16)}` };
+  };
+
+  it("has no block shown by its word alone", async () => {
+    const stand = await started(2, twist);
+    const [proxy] = stand.proxies;
+    for (let count = 0; count < 3; count++) await goesOn(stand, 2_000);
+    expect(stand.room.status().block ?? 0).toBeLessThanOrEqual(await tip());
+    expect(await positions(stand)).toMatchObject({
+      ok: false,
+      message: expect.stringMatching(/have different blocks/),
+    });
+    if (proxy !== undefined) proxy.twist = null;
+    await world.chain.mine();
+    await stand.atTip();
     expect(await positions(stand)).toMatchObject({ ok: true, block: await tip() });
   });
 });

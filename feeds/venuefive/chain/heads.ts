@@ -292,9 +292,9 @@ function compare(compared: readonly WatchedEndpoint[]): number | null {
   const [first, ...others] = compared;
   const height = first?.heights().find((at) => others.every((one) => one.hashAt(at) !== null));
   const counts = new Map<string | null, number>();
-  const hashOf = (one: WatchedEndpoint): string | null => (height === undefined ? null : one.hashAt(height));
-  for (const one of compared) counts.set(hashOf(one), (counts.get(hashOf(one)) ?? 0) + 1);
+  const nameOf = (one: WatchedEndpoint): string | null => (height === undefined ? null : one.nameAt(height));
+  for (const one of compared) counts.set(nameOf(one), (counts.get(nameOf(one)) ?? 0) + 1);
   const [common] = [...counts].find(([, count]) => count * 2 > compared.length) ?? [];
-  for (const one of compared) one.isMinority = common !== undefined && hashOf(one) !== common;
+  for (const one of compared) one.isMinority = common !== undefined && nameOf(one) !== common;
   return common === undefined && compared.length > 0 ? (height ?? null) : null;
 }

@@ -35,12 +35,16 @@ const LIMIT_CODES: ReadonlySet<number> = new Set([-32005, -32029, 429]);
 /** What nodes say of a block that they do not have yet. */
 const UNKNOWN_BLOCK = /header not found|block not found|unknown block|BlockOutOfRange|missing trie node/i;
 
+interface ReadHeads extends Pick<ChainHeads, "head" | "problem"> {
+  sources(): readonly Pick<WatchedEndpoint, "endpoint">[];
+}
+
 export class PinnedReads {
-  readonly #heads: ChainHeads;
-  readonly #looks: ExtraLooks;
+  readonly #heads: ReadHeads;
+  readonly #looks: Pick<ExtraLooks, "look">;
   readonly #clock: Clock;
 
-  constructor(heads: ChainHeads, looks: ExtraLooks, clock: Clock) {
+  constructor(heads: ReadHeads, looks: Pick<ExtraLooks, "look">, clock: Clock) {
     this.#heads = heads;
     this.#looks = looks;
     this.#clock = clock;
@@ -51,7 +55,8 @@ export class PinnedReads {
     const first = await this.#atHead(ask, deadline);
     // The chain may have gone on from another block meanwhile: one look, and the same at what is the head then.
     if (first.ok || !first.isMoved) return first.ok ? first : first.failure;
-    await within(this.#clock, this.#looks.look(), Math.max(0, deadline.leftMs()));
+    // What each endpoint answers counts at once: one that holds the look up leaves time to read by it.
+    await within(this.#clock, this.#looks.look(), Math.max(0, Math.floor(deadline.leftMs() / 2)));
     const second = await this.#atHead(ask, deadline);
     return second.ok ? second : second.failure;
   }
@@ -84,7 +89,7 @@ export class PinnedReads {
   }
 
   async #of<T>(
-    { endpoint }: WatchedEndpoint,
+    { endpoint }: Pick<WatchedEndpoint, "endpoint">,
     head: ChainHead,
     ask: PinnedAsk<T>,
     options: CallOptions,

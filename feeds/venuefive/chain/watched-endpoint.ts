@@ -6,6 +6,7 @@ import type { Clock } from "../../../engine/domain/clock.js";
 import type { Logger } from "../../../engine/domain/logger.js";
 import type { RpcEndpoint } from "../../shared/chain/rpc-endpoint.js";
 import { readQuantity } from "../../shared/chain/rpc-wire.js";
+import { monoMs } from "../../shared/net/weight-window.js";
 import { WireFault } from "../../shared/room/wire-fields.js";
 import { blockCall, type HeadBlock, readHeadBlock } from "./head-wire.js";
 
@@ -19,15 +20,24 @@ export interface WatchedEndpointOptions {
   readonly logger: Logger;
 }
 
-/** Heights whose blocks are remembered of one endpoint: those that it named last. */
-const HEIGHTS_MAX = 16;
+/** Heights whose blocks are remembered of one endpoint, those that it named last: so many, however long ago that was. */
+const HEIGHTS_MIN = 16;
+const HEIGHTS_MAX = 1_024;
+/**
+ * Those of so long ago are remembered too. It is longer than a block's time may be ahead of this machine's: else one that is
+ * always ahead is forgotten before the others come to what it said.
+ */
+const REMEMBERED_MS = 90_000;
 const LOOK_MS_MAX = 3_000;
 const CHAIN_ID_CALL = { method: "eth_chainId", params: [] };
 
-/** `hash` null: it has no such block. `timeMs`: of its making, by what can be believed of that. */
+/** `hash` null: it has no such block. `timeMs`: of its making, by what can be believed of that; `saidMs`: as named. */
 interface NamedBlock {
   readonly hash: string | null;
+  readonly saidMs: number;
   timeMs: number;
+  /** Last, monotonic. */
+  readonly namedAtMs: number;
 }
 
 export class WatchedEndpoint {
@@ -66,6 +76,12 @@ export class WatchedEndpoint {
     return this.#named.get(height)?.hash ?? null;
   }
 
+  /** Of what it named there: a hash is of one time, so that of two with it one is no block of the chain. Null: nothing. */
+  nameAt(height: number): string | null {
+    const named = this.#named.get(height);
+    return named === undefined || named.hash === null ? null : `${named.hash} ${named.saidMs}`;
+  }
+
   /** At which it has named a block; the highest first. */
   heights(): readonly number[] {
     const named = [...this.#named.keys()].filter((height) => this.hashAt(height) !== null);
@@ -93,14 +109,17 @@ export class WatchedEndpoint {
    * block with two times one of the two is wrong, and nothing follows from it. Null: there is none, as where the other lags.
    */
   outdoneAt(other: WatchedEndpoint): number | null {
-    const named = [...this.#named].filter(([, { hash }]) => hash !== null);
-    const isOutdone = (height: number): boolean => {
-      const its = other.#named.get(height);
-      const own = this.#named.get(height);
-      if (own !== undefined && own.hash === its?.hash && own.timeMs !== its.timeMs) return false;
-      return its !== undefined && named.some(([above, { timeMs }]) => above > height && timeMs <= its.timeMs);
-    };
-    return other.heights().find((height) => this.#named.has(height) && isOutdone(height)) ?? null;
+    const own = [...this.heights()];
+    let leastMs = Number.POSITIVE_INFINITY;
+    for (const height of other.heights()) {
+      while (own[0] !== undefined && own[0] > height)
+        leastMs = Math.min(leastMs, this.timeAt(own.shift() ?? height) ?? leastMs);
+      const [mine, its] = [this.#named.get(height), other.#named.get(height)];
+      if (mine === undefined || its === undefined) continue;
+      const isOneOfTwoTimes = mine.hash === its.hash && mine.saidMs !== its.saidMs;
+      if (!isOneOfTwoTimes && leastMs <= its.timeMs) return height;
+    }
+    return null;
   }
 
   /** One look at a time: who comes during one waits for it. */
@@ -140,8 +159,13 @@ export class WatchedEndpoint {
     this.#name(head.number, head);
     // What is above its newest block, is of a branch that it has left.
     this.#forgetAbove(head.number);
-    const byNaming = [...this.#named.keys()];
-    for (const height of byNaming.slice(0, -HEIGHTS_MAX)) this.#named.delete(height);
+    const oldMs = monoMs(this.#options.clock) - REMEMBERED_MS;
+    // In the order of the last naming.
+    for (const [height, { namedAtMs }] of this.#named) {
+      const { size } = this.#named;
+      if (size <= HEIGHTS_MIN || (size <= HEIGHTS_MAX && namedAtMs >= oldMs)) break;
+      this.#named.delete(height);
+    }
   }
 
   #name(height: number, block: HeadBlock | null): void {
@@ -152,7 +176,9 @@ export class WatchedEndpoint {
     if (before !== undefined && !isSame) this.#forgetAbove(height);
     // In the order of the last naming.
     this.#named.delete(height);
-    this.#named.set(height, isSame ? before : { hash, timeMs: block?.timestampMs ?? 0 });
+    const saidMs = block?.timestampMs ?? 0;
+    const namedAtMs = monoMs(this.#options.clock);
+    this.#named.set(height, { hash, saidMs, timeMs: saidMs, ...(isSame ? before : {}), namedAtMs });
   }
 
   #forgetAbove(top: number): void {

@@ -198,19 +198,15 @@ export class ChainFollower {
   async #fork(endpoints: readonly HistoryEndpoint[], forked: readonly HistoryEndpoint[]): Promise<Step> {
     const cursor = this.#cursor();
     const ours = hashAt(cursor);
-    const shown = new Map<HistoryEndpoint, string>();
-    for (const endpoint of endpoints) {
-      const header = await endpoint.header(cursor.block, CALL);
-      if (header.kind === "value" && header.value !== null) shown.set(endpoint, header.value.hash);
-    }
+    const shown = await shownAt(endpoints, cursor.block);
     const theirs = new Set(forked.flatMap((one) => shown.get(one) ?? []).filter((hash) => hash !== ours));
     const others = endpoints.filter((one) => !forked.includes(one));
     const sameCount = endpoints.filter((one) => shown.get(one) === ours).length;
     const otherCount = forked.length + others.filter((one) => theirs.has(shown.get(one) ?? "")).length;
-    const [witness] = forked;
-    if (witness === undefined || sameCount >= otherCount)
+    if (sameCount >= otherCount || theirs.size === 0)
       return failedAnswer("FORKED", `endpoints differ on block ${cursor.block}`);
-    const point = await forkPoint(witness, cursor.checkpoints);
+    const party = endpoints.filter((one) => theirs.has(shown.get(one) ?? ""));
+    const point = await forkPoint(party, cursor);
     if (point.kind === "failed") return point;
     const removedCount = await this.#options.book.takeBack(point.value);
     this.#options.logger.warn("venuefive.index.retracted", {
@@ -235,15 +231,35 @@ function followsTip(cursor: IndexCursor, tip: ChainHeader): Step {
   return { kind: "idle" };
 }
 
-/** The newest of them that the endpoint has too; null: none. */
+/** By endpoint that answers: the hash of its block there; null: it has none. */
+async function shownAt(
+  endpoints: readonly HistoryEndpoint[],
+  block: number,
+): Promise<ReadonlyMap<HistoryEndpoint, string | null>> {
+  const shown = new Map<HistoryEndpoint, string | null>();
+  const ask = async (endpoint: HistoryEndpoint): Promise<void> => {
+    const header = await endpoint.header(block, CALL);
+    if (header.kind === "value") shown.set(endpoint, header.value?.hash ?? null);
+  };
+  await Promise.all(endpoints.map(ask));
+  return shown;
+}
+
+/**
+ * The newest block below the cursor that no more of the party show otherwise than as it was kept; null: none. So one of
+ * them alone does not have more taken back than the chain did.
+ */
 async function forkPoint(
-  endpoint: HistoryEndpoint,
-  checkpoints: readonly Checkpoint[],
+  party: readonly HistoryEndpoint[],
+  cursor: IndexCursor,
 ): Promise<{ readonly kind: "value"; readonly value: Checkpoint | null } | FailedAnswer> {
-  for (const checkpoint of checkpoints.toReversed()) {
-    const header = await endpoint.header(checkpoint.block, CALL);
-    if (header.kind !== "value") return header;
-    if (header.value?.hash === checkpoint.hash) return { kind: "value", value: checkpoint };
+  for (const checkpoint of cursor.checkpoints.toReversed()) {
+    if (checkpoint.block >= cursor.block) continue;
+    const shown = await shownAt(party, checkpoint.block);
+    if (shown.size * 2 <= party.length)
+      return failedAnswer("VENUE_ERROR", `too few endpoints show block ${checkpoint.block}`);
+    const sameCount = [...shown.values()].filter((hash) => hash === checkpoint.hash).length;
+    if (sameCount * 2 >= shown.size) return { kind: "value", value: checkpoint };
   }
   return { kind: "value", value: null };
 }

@@ -148,6 +148,23 @@ describe("the index of events", () => {
     expect(index.status().retractedCount).toBeGreaterThan(0);
   });
 
+  it("takes back no more than most show otherwise, whatever the first of them shows below", async () => {
+    const [liar, one, two] = [new Node(95), new Node(95), new Node(95)];
+    const nodes = [liar, one, two];
+    const { index, book, pass } = indexOf(nodes, createMemoryStore(), 95);
+    await index.start();
+    for (let safe = 95; safe <= 100; safe++) {
+      for (const node of nodes) node.safe = safe;
+      await pass(2_000);
+    }
+    expect(index.status()).toMatchObject({ cursorBlock: 100, eventCount: 6 });
+    liar.forkAt = 0;
+    for (const node of [one, two]) [node.forkAt, node.safe] = [98, 104];
+    await pass(LATER_MS);
+    expect(index.status()).toMatchObject({ cursorBlock: 104, eventCount: 10, retractedCount: 3, problem: null });
+    expect((await book.eventAt(placeOf({ block: 97, logIndex: 0 })))?.event.blockHash).toMatch(/^0xaaaa/);
+  });
+
   it("takes nothing back for the only one that is believed where more of the others show what it has", async () => {
     const [other, one, two] = [new Node(100), new Node(100), new Node(100)];
     const nodes = [other, one, two];

@@ -50,12 +50,13 @@ export async function runHistory(seed: number, mutant: Mutant = {}): Promise<Run
   const fromBlock = random.next() < 0.5 ? 1 : null;
   const life = (store: StateStore): VenuefiveHistory => {
     const kept = mutant.store?.(store) ?? store;
-    const endpoints = () => chain.endpoints().map((one) => mutant.endpoint?.(one, chain, store) ?? one);
+    // The same ones at each call, as who is believed is compared with all of them.
+    const endpoints = chain.endpoints().map((one) => mutant.endpoint?.(one, chain, store) ?? one);
     return new VenuefiveHistory({
       ...{
         chainId: CHAIN_ID,
         addresses: ADDRESSES,
-        chain: { endpoints: async () => endpoints(), believed: async () => endpoints() },
+        chain: { endpoints: async () => endpoints, believed: async () => endpoints },
         store: kept,
       },
       ...{ symbolOf: (pairIndex: number) => `PAIR_${pairIndex}`, isDollarBased: () => false },
