@@ -3,7 +3,7 @@
  * asked only for what the newest state of the chain would take.
  */
 import type { Address, Hex, TransactionReceipt } from "viem";
-import { unavailable } from "./chain-node.js";
+import { unavailable, withoutGas } from "./chain-node.js";
 import type { ChainReader } from "./chain-reader.js";
 import { approveCall, type ContractCall } from "./contract-calls.js";
 import { executed } from "./execution.js";
@@ -157,10 +157,7 @@ export class Transact {
 
   async #checkCoins(address: Address, wei: bigint): Promise<void> {
     const coins = await this.#reader.node.coins(address);
-    if (coins < wei)
-      throw new VenuefiveTradeError("INSUFFICIENT_GAS", "the account cannot pay the gas and the fee of the order", {
-        details: { balanceWei: String(coins), neededWei: String(wei) },
-      });
+    if (coins < wei) throw withoutGas({ details: { balanceWei: String(coins), neededWei: String(wei) } });
   }
 
   /** Returns the call that the contract would take now, after an approval where one is needed. */

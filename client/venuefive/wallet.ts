@@ -194,7 +194,7 @@ async function sendByWallet(
   try {
     hash = await within(config.clock, config.timeouts.signMs, work);
   } catch (error) {
-    throw walletRefusal(error, stage, "unknown", isOfSeveral(client));
+    throw walletRefusal(error, stage, "unknown");
   }
   if (hash !== TIMED_OUT) return hash;
   // A late refusal changes nothing of what was reported.
@@ -215,10 +215,27 @@ async function askToSend(
   assertCurrentChain({ chain: { id: chainId } as Chain, currentChainId: await getChainId(client) });
   const { address: to, value } = call;
   const request = { from, to, data, value: numberToHex(value), chainId: numberToHex(chainId) };
-  const hash = await client.request({ method: "eth_sendTransaction", params: [request] }, ONCE);
+  const ways = waysOf({ request: client.request, value: client.transport } as never);
+  const hash = await firstOf(ways, { method: "eth_sendTransaction", params: [request] });
   if (!isHash(hash)) throw new Error("it gave no hash");
   return hash;
 }
+
+type Ask = (request: unknown, options: unknown) => Promise<Hex>;
+interface Way {
+  readonly request: Ask;
+  readonly value?: { readonly transports?: readonly Way[] };
+}
+
+/** Behind viem's `fallback` each transport by itself: it would ask the next also where one may have sent, and one again. */
+const waysOf = ({ request, value }: Way): readonly Ask[] => value?.transports?.flatMap(waysOf) ?? [request];
+
+/** The next is asked only where one has not begun. */
+const firstOf = ([ask, ...others]: readonly Ask[], request: unknown): Promise<Hex> =>
+  (ask as Ask)(request, ONCE).catch((error: unknown) => {
+    if (others.length > 0 && isRefusedRequest(error)) return firstOf(others, request);
+    throw error;
+  });
 
 /** The first of several may have taken what the last one refuses, whose error is the only one that is shown. */
 const isOfSeveral = ({ transport }: Client): boolean => transport.type === "fallback";
@@ -291,20 +308,15 @@ async function prepared(
 }
 
 /** `otherwise`: the outcome of an error that does not say what became of the request. */
-function walletRefusal(
-  error: unknown,
-  stage: VenuefiveStage,
-  otherwise: "notSent" | "unknown",
-  ofSeveral = false,
-): VenuefiveTradeError {
+function walletRefusal(error: unknown, stage: VenuefiveStage, otherwise: "notSent" | "unknown"): VenuefiveTradeError {
   if (isUserRejection(error))
     return new VenuefiveTradeError("USER_REJECTED", "the request was rejected in the wallet", { stage, cause: error });
-  if (!ofSeveral && isUnauthorized(error)) return disconnected(shortText(error), { stage, cause: error });
+  if (isUnauthorized(error)) return disconnected(shortText(error), { stage, cause: error });
   if (isDisconnection(error)) return disconnected(shortText(error), { outcome: otherwise, stage, cause: error });
   if (isWrongChain(error))
     return new VenuefiveTradeError("WRONG_CHAIN", "the wallet is on another chain", { stage, cause: error });
-  const isRefused = isNodeRefusal(error) || isRefusedRequest(error) || isWithoutFunds(error);
-  if (otherwise === "notSent" || (isRefused && !ofSeveral)) return nodeRefusal(error, stage);
+  if (isWithoutFunds(error) || isNodeRefusal(error) || isRefusedRequest(error) || otherwise === "notSent")
+    return nodeRefusal(error, stage);
   return new VenuefiveTradeError("SEND_UNKNOWN", `the wallet failed, and may have sent: ${shortText(error)}`, {
     ...{ outcome: "unknown", stage, cause: error },
   });
