@@ -2,8 +2,9 @@
 import { createWalletClient, custom, type EIP1193RequestFn, fallback } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { TradingClock } from "../../../client/venuefive/options.js";
 import { startVenuefive, type VenuefiveWorld } from "../../sim/venuefive/world.js";
-import { keyClients, nextKey, ORDER, refusal, type Stand, startApproved } from "./stand.js";
+import { keyClients, nextKey, ORDER, PATIENT, pausingClock, refusal, type Stand, startApproved } from "./stand.js";
 
 type Request = { readonly method: string; readonly params?: unknown };
 type Answer = (request: Request, forward: (request: Request) => Promise<unknown>) => Promise<unknown>;
@@ -123,6 +124,53 @@ describe("a wallet behind one that does not send", () => {
     expect(error).toMatchObject({ code: "USER_REJECTED", outcome: "notSent" });
     expect((await trading.openPosition(ORDER, { waitFor: "sent" })).txHash).toMatch(/^0x/);
     expect(await waitingOrders(stand)).toBe(1n);
+  });
+});
+
+describe("a wallet whose chain is not known right before it is asked", () => {
+  /** Its answer is awaited by the latest read. */
+  async function start(chainId: Answer) {
+    let end = (): void => {};
+    const timeouts = { ...PATIENT, readMs: 1e9 };
+    const clock = pausingClock();
+    const ending: TradingClock = {
+      ...clock,
+      after(ms, callback) {
+        if (ms === timeouts.readMs) end = callback;
+        return clock.after(ms, callback);
+      },
+    };
+    const stand = await startApproved(world, { clock: ending, timeouts });
+    const transport = transportOf(stand.wallet.client(), (request, forward) => {
+      const isAsking = stand.steps.some(({ step }) => step === "sign");
+      return isAsking && request.method === "eth_chainId" ? chainId(request, forward) : forward(request);
+    });
+    const walletClient = createWalletClient({ account: stand.address, transport });
+    return { stand, trading: stand.with({ walletClient }), endRead: () => end() };
+  }
+
+  it("since the read fails is not asked", async () => {
+    const { stand, trading } = await start(() => Promise.reject(failure(-32000, "no answer of the node")));
+    const error = await refusal(trading.openPosition(ORDER, { waitFor: "sent" }));
+    expect(error).toMatchObject({ outcome: "notSent", stage: "trade" });
+    expect(stand.signed()).toEqual([]);
+  });
+
+  it("since the read hangs is not asked, nor once it answers", async () => {
+    let answer = (): void => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const { stand, trading, endRead } = await start(async (request, forward) => {
+      setImmediate(() => endRead());
+      await answered;
+      return forward(request);
+    });
+    const error = await refusal(trading.openPosition(ORDER, { waitFor: "sent" }));
+    expect(error).toMatchObject({ code: "WALLET_DISCONNECTED", outcome: "notSent", stage: "trade" });
+    answer();
+    expect(await waitingOrders(stand)).toBe(0n);
+    expect(stand.signed()).toEqual([]);
   });
 });
 
