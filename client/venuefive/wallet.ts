@@ -5,8 +5,6 @@
 import {
   type Account,
   type Address,
-  assertCurrentChain,
-  type Chain,
   type Client,
   type Hex,
   isHash,
@@ -189,10 +187,17 @@ async function sendByWallet(
   sent: Pick<SentTransaction, "call" | "data">,
   { stage, onLate }: Pick<SendRequest, "stage" | "onLate">,
 ): Promise<Hex> {
+  const { clock, timeouts, chainId } = config;
+  // Once more, right before the wallet asks; nothing has left where this fails.
+  const shown = await within(clock, timeouts.readMs, getChainId(client)).catch((error: unknown) => {
+    throw disconnected(shortText(error), { stage, cause: error });
+  });
+  if (shown === TIMED_OUT) throw disconnected("the wallet gives no answer", { stage });
+  if (shown !== chainId) throw wrongChain("the wallet", shown, chainId, stage);
   const work = askToSend(config, client, address, sent);
   let hash: Hex | typeof TIMED_OUT;
   try {
-    hash = await within(config.clock, config.timeouts.signMs, work);
+    hash = await within(clock, timeouts.signMs, work);
   } catch (error) {
     throw walletRefusal(error, stage, "unknown");
   }
@@ -211,8 +216,6 @@ async function askToSend(
   from: Address,
   { call, data }: Pick<SentTransaction, "call" | "data">,
 ): Promise<Hex> {
-  // Once more, right before the wallet asks.
-  assertCurrentChain({ chain: { id: chainId } as Chain, currentChainId: await getChainId(client) });
   const { address: to, value } = call;
   const request = { from, to, data, value: numberToHex(value), chainId: numberToHex(chainId) };
   const ways = waysOf({ request: client.request, value: client.transport } as never);
@@ -334,7 +337,12 @@ function disconnected(message: string, facts: VenuefiveErrorFacts = {}): Venuefi
   return new VenuefiveTradeError("WALLET_DISCONNECTED", message, facts);
 }
 
-const wrongChain = (whose: string, actual: number, expected: number): VenuefiveTradeError =>
+const wrongChain = (
+  whose: string,
+  actual: number,
+  expected: number,
+  stage: VenuefiveStage = "trade",
+): VenuefiveTradeError =>
   new VenuefiveTradeError("WRONG_CHAIN", `${whose} is on chain ${actual}, not ${expected}`, {
-    details: { client: whose, actual, expected },
+    ...{ stage, details: { client: whose, actual, expected } },
   });
