@@ -47,8 +47,7 @@ export const isUserRejection = (error: unknown): boolean =>
 export const isUnauthorized = (error: unknown): boolean => has(error, ({ code }) => code === UNAUTHORIZED);
 export const isDisconnection = (error: unknown): boolean => has(error, ({ code }) => DISCONNECTED.has(code));
 
-export const isWrongChain = (error: unknown): boolean =>
-  has(error, ({ code, name }) => code === CHAIN_NOT_ADDED || name === "ChainMismatchError");
+export const isWrongChain = (error: unknown): boolean => has(error, ({ code }) => code === CHAIN_NOT_ADDED);
 
 export const isNotFound = (error: unknown): boolean =>
   has(error, ({ name }) => name === "TransactionReceiptNotFoundError" || name === "TransactionNotFoundError");

@@ -16,6 +16,7 @@ import { nextTurn } from "./send-turns.js";
 import type { OnStep, VenuefiveOperation, VenuefiveStep } from "./steps.js";
 import { typedError, VenuefiveTradeError, type VenuefiveStage, withFacts } from "./trade-error.js";
 import {
+  checkChain,
   connectedSigner,
   nonceCounted,
   nonceUnused,
@@ -230,6 +231,8 @@ export class Transact {
     const show = (txHash: Hex): void => {
       if (stage === "trade") this.#step({ step: "sent", txHash, replaces: null });
     };
+    // Once more, right before the wallet asks; nothing has left where this fails.
+    await checkChain(this.#config, signer.client, this.#reader, stage);
     const sent = await send(this.#config, signer, { call, stage, afterBlock, onLate: show });
     show(sent.hash);
     return sent;

@@ -77,7 +77,7 @@ export async function connectedSigner(config: TradingConfig, reader: ChainReader
   if (client === null) throw disconnected("no wallet is connected");
   const account = await accountOf(client, reader);
   if (!isSame(account.address, address))
-    throw disconnected("the wallet shows another account than when it was called", { details: { address } });
+    throw disconnected("the wallet shows another account than before", { details: { address } });
   await checkChain(config, client, reader);
   return { client, account, address: account.address };
 }
@@ -97,25 +97,30 @@ async function accountOf(client: Client, reader: ChainReader): Promise<Account> 
 }
 
 /** Of both clients: reads of another chain would be of other contracts. */
-async function checkChain({ chainId }: TradingConfig, client: Client, reader: ChainReader): Promise<void> {
-  const wallet = await asked(reader, getChainId(client));
-  if (wallet !== chainId) throw wrongChain("the wallet", wallet, chainId);
+export async function checkChain(
+  { chainId }: TradingConfig,
+  client: Client,
+  reader: ChainReader,
+  stage?: VenuefiveStage,
+): Promise<void> {
+  const wallet = await asked(reader, getChainId(client), stage);
+  if (wallet !== chainId) throw wrongChain("the wallet", wallet, chainId, stage);
   const read = await reader.node.chainId();
   if (read !== chainId) throw wrongChain("publicClient", read, chainId);
 }
 
-async function asked<T>(reader: ChainReader, work: Promise<T>): Promise<T> {
+async function asked<T>(reader: ChainReader, work: Promise<T>, stage: VenuefiveStage = "trade"): Promise<T> {
   try {
     return await reader.node.within(
       work.catch((error: unknown) => {
         throw isDisconnection(error) || isUnauthorized(error)
-          ? disconnected(shortText(error), { cause: error })
+          ? disconnected(shortText(error), { stage, cause: error })
           : error;
       }),
     );
   } catch (error) {
     if (error instanceof VenuefiveTradeError && error.code === "CHAIN_UNAVAILABLE")
-      throw disconnected(`the wallet gives no answer: ${error.message}`, { cause: error });
+      throw disconnected(`the wallet gives no answer: ${error.message}`, { stage, cause: error });
     throw error;
   }
 }
@@ -187,17 +192,10 @@ async function sendByWallet(
   sent: Pick<SentTransaction, "call" | "data">,
   { stage, onLate }: Pick<SendRequest, "stage" | "onLate">,
 ): Promise<Hex> {
-  const { clock, timeouts, chainId } = config;
-  // Once more, right before the wallet asks; nothing has left where this fails.
-  const shown = await within(clock, timeouts.readMs, getChainId(client)).catch((error: unknown) => {
-    throw disconnected(shortText(error), { stage, cause: error });
-  });
-  if (shown === TIMED_OUT) throw disconnected("the wallet gives no answer", { stage });
-  if (shown !== chainId) throw wrongChain("the wallet", shown, chainId, stage);
   const work = askToSend(config, client, address, sent);
   let hash: Hex | typeof TIMED_OUT;
   try {
-    hash = await within(clock, timeouts.signMs, work);
+    hash = await within(config.clock, config.timeouts.signMs, work);
   } catch (error) {
     throw walletRefusal(error, stage, "unknown");
   }
@@ -220,7 +218,7 @@ async function askToSend(
   const request = { from, to, data, value: numberToHex(value), chainId: numberToHex(chainId) };
   const ways = waysOf({ request: client.request, value: client.transport } as never);
   const hash = await firstOf(ways, { method: "eth_sendTransaction", params: [request] });
-  if (!isHash(hash)) throw new Error("it gave no hash");
+  if (!isHash(hash)) throw new Error("no hash");
   return hash;
 }
 
