@@ -47,8 +47,7 @@ export const isUserRejection = (error: unknown): boolean =>
 export const isUnauthorized = (error: unknown): boolean => has(error, ({ code }) => code === UNAUTHORIZED);
 export const isDisconnection = (error: unknown): boolean => has(error, ({ code }) => DISCONNECTED.has(code));
 
-export const isWrongChain = (error: unknown): boolean =>
-  has(error, ({ code, name }) => code === CHAIN_NOT_ADDED || name === "ChainMismatchError");
+export const isWrongChain = (error: unknown): boolean => has(error, ({ code }) => code === CHAIN_NOT_ADDED);
 
 export const isNotFound = (error: unknown): boolean =>
   has(error, ({ name }) => name === "TransactionReceiptNotFoundError" || name === "TransactionNotFoundError");
@@ -69,7 +68,7 @@ export const isWithoutFunds = (error: unknown): boolean =>
   has(error, (one) => one.name === "InsufficientFundsError" || /insufficient funds|OutOfFunds/i.test(textOf(one)));
 
 /** Invalid request, method or parameters, unsupported method: what was asked was not begun. */
-const NOT_BEGUN: ReadonlySet<unknown> = new Set([-32600, -32601, -32602, 4200]);
+const NOT_BEGUN: ReadonlySet<unknown> = new Set([-32600, -32601, -32602, -32004, 4200, UNAUTHORIZED]);
 export const isRefusedRequest = (error: unknown): boolean => has(error, ({ code }) => NOT_BEGUN.has(code));
 
 /** Why the contract refuses; null: it gives no reason. Undefined: the error is no refusal of a contract. */

@@ -3,7 +3,7 @@
  * asked only for what the newest state of the chain would take.
  */
 import type { Address, Hex, TransactionReceipt } from "viem";
-import { unavailable } from "./chain-node.js";
+import { unavailable, withoutGas } from "./chain-node.js";
 import type { ChainReader } from "./chain-reader.js";
 import { approveCall, type ContractCall } from "./contract-calls.js";
 import { executed } from "./execution.js";
@@ -16,6 +16,7 @@ import { nextTurn } from "./send-turns.js";
 import type { OnStep, VenuefiveOperation, VenuefiveStep } from "./steps.js";
 import { typedError, VenuefiveTradeError, type VenuefiveStage, withFacts } from "./trade-error.js";
 import {
+  checkChain,
   connectedSigner,
   nonceCounted,
   nonceUnused,
@@ -157,10 +158,7 @@ export class Transact {
 
   async #checkCoins(address: Address, wei: bigint): Promise<void> {
     const coins = await this.#reader.node.coins(address);
-    if (coins < wei)
-      throw new VenuefiveTradeError("INSUFFICIENT_GAS", "the account cannot pay the gas and the fee of the order", {
-        details: { balanceWei: String(coins), neededWei: String(wei) },
-      });
+    if (coins < wei) throw withoutGas({ details: { balanceWei: String(coins), neededWei: String(wei) } });
   }
 
   /** Returns the call that the contract would take now, after an approval where one is needed. */
@@ -233,6 +231,8 @@ export class Transact {
     const show = (txHash: Hex): void => {
       if (stage === "trade") this.#step({ step: "sent", txHash, replaces: null });
     };
+    // Once more, right before the wallet asks; nothing has left where this fails.
+    await checkChain(this.#config, signer.client, this.#reader, stage);
     const sent = await send(this.#config, signer, { call, stage, afterBlock, onLate: show });
     show(sent.hash);
     return sent;

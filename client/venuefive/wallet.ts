@@ -5,8 +5,6 @@
 import {
   type Account,
   type Address,
-  assertCurrentChain,
-  type Chain,
   type Client,
   type Hex,
   isHash,
@@ -79,7 +77,7 @@ export async function connectedSigner(config: TradingConfig, reader: ChainReader
   if (client === null) throw disconnected("no wallet is connected");
   const account = await accountOf(client, reader);
   if (!isSame(account.address, address))
-    throw disconnected("the wallet shows another account than when it was called", { details: { address } });
+    throw disconnected("the wallet shows another account than before", { details: { address } });
   await checkChain(config, client, reader);
   return { client, account, address: account.address };
 }
@@ -99,25 +97,30 @@ async function accountOf(client: Client, reader: ChainReader): Promise<Account> 
 }
 
 /** Of both clients: reads of another chain would be of other contracts. */
-async function checkChain({ chainId }: TradingConfig, client: Client, reader: ChainReader): Promise<void> {
-  const wallet = await asked(reader, getChainId(client));
-  if (wallet !== chainId) throw wrongChain("the wallet", wallet, chainId);
+export async function checkChain(
+  { chainId }: TradingConfig,
+  client: Client,
+  reader: ChainReader,
+  stage?: VenuefiveStage,
+): Promise<void> {
+  const wallet = await asked(reader, getChainId(client), stage);
+  if (wallet !== chainId) throw wrongChain("the wallet", wallet, chainId, stage);
   const read = await reader.node.chainId();
   if (read !== chainId) throw wrongChain("publicClient", read, chainId);
 }
 
-async function asked<T>(reader: ChainReader, work: Promise<T>): Promise<T> {
+async function asked<T>(reader: ChainReader, work: Promise<T>, stage: VenuefiveStage = "trade"): Promise<T> {
   try {
     return await reader.node.within(
       work.catch((error: unknown) => {
         throw isDisconnection(error) || isUnauthorized(error)
-          ? disconnected(shortText(error), { cause: error })
+          ? disconnected(shortText(error), { stage, cause: error })
           : error;
       }),
     );
   } catch (error) {
     if (error instanceof VenuefiveTradeError && error.code === "CHAIN_UNAVAILABLE")
-      throw disconnected(`the wallet gives no answer: ${error.message}`, { cause: error });
+      throw disconnected(`the wallet gives no answer: ${error.message}`, { stage, cause: error });
     throw error;
   }
 }
@@ -194,7 +197,7 @@ async function sendByWallet(
   try {
     hash = await within(config.clock, config.timeouts.signMs, work);
   } catch (error) {
-    throw walletRefusal(error, stage, "unknown", isOfSeveral(client));
+    throw walletRefusal(error, stage, "unknown");
   }
   if (hash !== TIMED_OUT) return hash;
   // A late refusal changes nothing of what was reported.
@@ -211,14 +214,29 @@ async function askToSend(
   from: Address,
   { call, data }: Pick<SentTransaction, "call" | "data">,
 ): Promise<Hex> {
-  // Once more, right before the wallet asks.
-  assertCurrentChain({ chain: { id: chainId } as Chain, currentChainId: await getChainId(client) });
   const { address: to, value } = call;
   const request = { from, to, data, value: numberToHex(value), chainId: numberToHex(chainId) };
-  const hash = await client.request({ method: "eth_sendTransaction", params: [request] }, ONCE);
-  if (!isHash(hash)) throw new Error("it gave no hash");
+  const ways = waysOf({ request: client.request, value: client.transport } as never);
+  const hash = await firstOf(ways, { method: "eth_sendTransaction", params: [request] });
+  if (!isHash(hash)) throw new Error("no hash");
   return hash;
 }
+
+type Ask = (request: unknown, options: unknown) => Promise<Hex>;
+interface Way {
+  readonly request: Ask;
+  readonly value?: { readonly transports?: readonly Way[] };
+}
+
+/** Behind viem's `fallback` each transport by itself: it would ask the next also where one may have sent, and one again. */
+const waysOf = ({ request, value }: Way): readonly Ask[] => value?.transports?.flatMap(waysOf) ?? [request];
+
+/** The next is asked only where one has not begun. */
+const firstOf = ([ask, ...others]: readonly Ask[], request: unknown): Promise<Hex> =>
+  (ask as Ask)(request, ONCE).catch((error: unknown) => {
+    if (others.length > 0 && isRefusedRequest(error)) return firstOf(others, request);
+    throw error;
+  });
 
 /** The first of several may have taken what the last one refuses, whose error is the only one that is shown. */
 const isOfSeveral = ({ transport }: Client): boolean => transport.type === "fallback";
@@ -291,20 +309,15 @@ async function prepared(
 }
 
 /** `otherwise`: the outcome of an error that does not say what became of the request. */
-function walletRefusal(
-  error: unknown,
-  stage: VenuefiveStage,
-  otherwise: "notSent" | "unknown",
-  ofSeveral = false,
-): VenuefiveTradeError {
+function walletRefusal(error: unknown, stage: VenuefiveStage, otherwise: "notSent" | "unknown"): VenuefiveTradeError {
   if (isUserRejection(error))
     return new VenuefiveTradeError("USER_REJECTED", "the request was rejected in the wallet", { stage, cause: error });
-  if (!ofSeveral && isUnauthorized(error)) return disconnected(shortText(error), { stage, cause: error });
+  if (isUnauthorized(error)) return disconnected(shortText(error), { stage, cause: error });
   if (isDisconnection(error)) return disconnected(shortText(error), { outcome: otherwise, stage, cause: error });
   if (isWrongChain(error))
     return new VenuefiveTradeError("WRONG_CHAIN", "the wallet is on another chain", { stage, cause: error });
-  const isRefused = isNodeRefusal(error) || isRefusedRequest(error) || isWithoutFunds(error);
-  if (otherwise === "notSent" || (isRefused && !ofSeveral)) return nodeRefusal(error, stage);
+  if (isWithoutFunds(error) || isNodeRefusal(error) || isRefusedRequest(error) || otherwise === "notSent")
+    return nodeRefusal(error, stage);
   return new VenuefiveTradeError("SEND_UNKNOWN", `the wallet failed, and may have sent: ${shortText(error)}`, {
     ...{ outcome: "unknown", stage, cause: error },
   });
@@ -322,7 +335,12 @@ function disconnected(message: string, facts: VenuefiveErrorFacts = {}): Venuefi
   return new VenuefiveTradeError("WALLET_DISCONNECTED", message, facts);
 }
 
-const wrongChain = (whose: string, actual: number, expected: number): VenuefiveTradeError =>
+const wrongChain = (
+  whose: string,
+  actual: number,
+  expected: number,
+  stage: VenuefiveStage = "trade",
+): VenuefiveTradeError =>
   new VenuefiveTradeError("WRONG_CHAIN", `${whose} is on chain ${actual}, not ${expected}`, {
-    details: { client: whose, actual, expected },
+    ...{ stage, details: { client: whose, actual, expected } },
   });
