@@ -101,6 +101,19 @@ function indexOf(
   return { index, book, clock, pass };
 }
 
+/** Three that show the same blocks and are believed, with an index that has followed them. */
+async function threeAt100() {
+  const nodes = [new Node(100), new Node(100), new Node(100)] as const;
+  let believed: readonly Node[] = nodes;
+  const { index, pass } = indexOf(nodes, createMemoryStore(), 95, () => believed);
+  await index.start();
+  await pass(0);
+  const believe = (these: readonly Node[]): void => {
+    believed = these;
+  };
+  return { index, pass, nodes, believe };
+}
+
 describe("the index of events", () => {
   it("begins at the safe head, and follows it", async () => {
     const node = new Node(100);
@@ -135,14 +148,10 @@ describe("the index of events", () => {
   });
 
   it("takes back what most show otherwise, also where one of these alone is believed", async () => {
-    const [other, one, two] = [new Node(100), new Node(100), new Node(100)];
-    const nodes = [other, one, two];
-    let believed: readonly Node[] = nodes;
-    const { index, pass } = indexOf(nodes, createMemoryStore(), 95, () => believed);
-    await index.start();
-    await pass(0);
+    const { index, pass, nodes, believe } = await threeAt100();
+    const [other, one] = nodes;
     for (const node of [other, one]) [node.forkAt, node.safe] = [98, 104];
-    believed = [other];
+    believe([other]);
     await pass(LATER_MS);
     expect(index.status()).toMatchObject({ cursorBlock: 104, eventCount: 10, problem: null });
     expect(index.status().retractedCount).toBeGreaterThan(0);
@@ -166,15 +175,11 @@ describe("the index of events", () => {
   });
 
   it("takes nothing back for the only one that is believed where more of the others show what it has", async () => {
-    const [other, one, two] = [new Node(100), new Node(100), new Node(100)];
-    const nodes = [other, one, two];
-    let believed: readonly Node[] = nodes;
-    const { index, pass } = indexOf(nodes, createMemoryStore(), 95, () => believed);
-    await index.start();
-    await pass(0);
+    const { index, pass, nodes, believe } = await threeAt100();
+    const [other, one, two] = nodes;
     [other.forkAt, other.safe] = [98, 104];
     // The others had no time to answer the last looks at the head.
-    believed = [other];
+    believe([other]);
     await pass(10_000);
     expect(index.status()).toMatchObject({
       cursorBlock: 100,
@@ -182,7 +187,7 @@ describe("the index of events", () => {
       retractedCount: 0,
     });
     for (const node of [one, two]) node.safe = 101;
-    believed = [one, two];
+    believe([one, two]);
     await pass(LATER_MS);
     expect(index.status()).toMatchObject({ cursorBlock: 101, eventCount: 7, retractedCount: 0, problem: null });
   });
